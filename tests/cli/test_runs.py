@@ -85,6 +85,9 @@ def test_an_explained_run_is_listed_by_where_its_time_went(kept: Path, capsys: p
     newest, *_ = json.loads(capsys.readouterr().out)["runs"]
     assert newest["number"] == 1
     assert re.match(r"Of a typical \S+\s[uµ]s \(\S+\s[uµ]s untraced\), ", newest["answer"])
+    assert re.fullmatch(r"\S+ us, \S+ us of it \D+", newest["in_short"])
+    assert main.run(["runs"]) == 0
+    assert newest["in_short"] in re.sub(r"\n\s{20,}", " ", capsys.readouterr().out)
 
 
 PASSED, MISSED = (

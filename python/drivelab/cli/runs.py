@@ -133,6 +133,7 @@ def _answer(row: Mapping[str, Any]) -> str:
 def _row(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
     record = _record(stored)
     told = record.verdict.get("sentence") or record.answer
+    explanation = _explanation(stored) if isinstance(stored, StoredRun) else ("", "")
     return {
         "number": number,
         "run": stored.directory.name,
@@ -142,22 +143,36 @@ def _row(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
         "status": record.status,
         "error": record.error or None,
         "outcome": record.verdict.get("outcome") or None,
-        "in_short": short_verdict(record.verdict),
-        "answer": told if told or isinstance(stored, StoredFollowed) else _first_sentence(stored),
+        "in_short": short_verdict(record.verdict) or explanation[0],
+        "answer": told or explanation[1] or ("" if isinstance(stored, StoredFollowed) else _first_sentence(stored)),
     }
+
+
+def _explanation(run: StoredRun) -> tuple[str, str]:
+    """Where the time of an explained run went, in a few words and in a sentence; empty for any other."""
+    if run.record.experiment.get("name") != EXPLAIN:
+        return "", ""
+    from drivelab.answers.explanations import explanations_of
+    from drivelab.report.sentences.explanation import explanation_sentences
+    from drivelab.report.sentences.run import plain_text
+    from drivelab.report.sentences.traced import short_explanation
+
+    try:
+        first = next(iter(explanations_of(run)), None)
+    except DrivelabError:
+        return "", ""
+    if first is None:
+        return "", ""
+    return plain_text(short_explanation(first)), next(iter(explanation_sentences(first)), "")
 
 
 def _first_sentence(run: StoredRun) -> str:
     """The first sentence of what an experiment came to, without the name of its only workload; empty where none is."""
     # imported here: where only checks are kept, nothing is analysed
-    from drivelab.answers.explanations import explanations_of
     from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
-    from drivelab.report.sentences.explanation import explanation_sentences
     from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
 
     try:
-        if run.record.experiment.get("name") == EXPLAIN:
-            return next((text for one in explanations_of(run) for text in explanation_sentences(one)[:1]), "")
         answer = answer_of_run(run, SHOWN_METRICS)
     except DrivelabError:
         # a run without a single trial, or one that is damaged: its report says why

@@ -68,7 +68,7 @@ def headline(explanation: Explanation) -> str:
     whole = latency_text(explanation.typical_ns)
     if explanation.work["bios"] < COUNT_SLACK and not any(one.layer for one in explanation.parts):
         return f"All of the {whole} is software and memory: nothing was sent to the drive."
-    told = [one for one in _told(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
+    told = [one for one in told_parts(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
     untraced = explanation.untraced_ns
     if is_unsettled(explanation):
         whole += " while traced"
@@ -326,7 +326,7 @@ def _slowest(explanation: Explanation) -> str:
     return f"{text}: {' and '.join(named)}." if named else f"{text}, a little more of everything."
 
 
-def _told(explanation: Explanation) -> Iterator[tuple[float, str, str]]:
+def told_parts(explanation: Explanation) -> Iterator[tuple[float, str, str]]:
     """Time, verb and name of what makes the typical operation; together they are all of it."""
     work = explanation.work
     times = {one.part: one.typical_ns for one in explanation.parts}

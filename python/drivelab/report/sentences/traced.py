@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivelab.model.trace import ExplanationDifference
+from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.content import ReportContent
-from drivelab.report.sentences.explanation import explanation_sentences, headline
+from drivelab.report.numerals import latency_text
+from drivelab.report.sentences.explanation import explanation_sentences, headline, is_unsettled, told_parts
 from drivelab.report.sentences.explanation_difference import difference_sentences, explained_levels
 from drivelab.report.sentences.run import asks_total_time, run_sentences
 
@@ -33,6 +34,20 @@ def answer_sentences(content: ReportContent) -> tuple[str, ...]:
 def leads(content: ReportContent) -> bool:
     """Whether where the time goes is what the run is about."""
     return 0 < len(content.traced) <= TOLD_AT_MOST and not content.answer.effects
+
+
+def short_explanation(explanation: Explanation) -> str:
+    """``no answer yet``, ``827 us, 646 us of it software``: the answer where there is little room."""
+    if explanation.check.verdict == "too_few_flushes":
+        return "durability alarm"
+    if explanation.refusal:
+        return "no answer: the trace is not whole"
+    if is_unsettled(explanation):
+        return "no answer yet"
+    if not headline(explanation):
+        return ""
+    time, _, name = max(told_parts(explanation))
+    return f"{latency_text(explanation.typical_ns)}, {latency_text(time)} of it {name.partition(' (')[0]}"
 
 
 def told_differences(differences: Sequence[ExplanationDifference]) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from drivelab.report.sentences.explanation_difference import (
     work_change_words,
 )
 from drivelab.report.sentences.run import plain_text
+from drivelab.report.sentences.traced import short_explanation
 from made_up_explanations import difference, explanation
 from made_up_operations import APPEND_NS, READ_NS
 
@@ -130,6 +131,16 @@ def test_an_answer_has_three_sentences_and_what_is_left_out_comes_before_btt() -
     first, _, third, *_, last = told(check=CommandCheck("too_many", "2 flushes instead of 1"))
     assert (first[:10], third) == ("Of a typic", "Unexpected commands: 2 flushes instead of 1.")
     assert last.startswith("btt")
+
+
+def test_an_answer_is_told_in_few_words_where_there_is_little_room() -> None:
+    def short(**changes: object) -> str:
+        return plain_text(short_explanation(explanation(**changes)))  # type: ignore[arg-type]
+
+    assert re.fullmatch(r"333 us, 15\d us of it the cache flush", short())
+    assert short(untraced_ns=40_000.0) == "no answer yet"
+    assert short(conduct={"lost_events": 5}) == "no answer: the trace is not whole"
+    assert short(check=CommandCheck("too_few_flushes", "none")) == "durability alarm"
 
 
 def test_counts_that_are_not_whole_are_told_as_they_are() -> None:
