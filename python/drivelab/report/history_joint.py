@@ -18,7 +18,7 @@ from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.reported_findings import ended
 from drivelab.report.sentences.comparison import row_words
-from drivelab.report.sentences.effect_words import ratio_change
+from drivelab.report.sentences.effect_words import ratio_change, than_words
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 # what each number is: a line each for its columns in a terminal, where units stand with the numbers
@@ -112,8 +112,9 @@ def _changed(one: JudgedRun, history: History) -> str:
     change = ratio_change(replace(first.ratio, low=None, high=None), is_more_slower=first.is_more_worse)
     others = f" {counted(len(more), 'more number')} changed, too." if more else ""
     return (
-        f"{row_words(first, {})} was {change} in the {_kind(one, history)} of {when(row)} than in {one.earlier_count} "
-        f"earlier runs like it: {value(newest)}, where {ends[0]} to {ends[1]} was to be expected.{others}"
+        f"{row_words(first, {})} was {change} in the {_kind(one, history)} of {when(row)} {than_words(change)} in "
+        f"{one.earlier_count} earlier runs like it: {value(newest)}, where {ends[0]} to {ends[1]} was to be "
+        f"expected.{others}"
     )
 
 

@@ -86,7 +86,7 @@ def test_the_answer_in_words_comes_first_and_no_line_ends_in_blanks(
 ) -> None:
     print_results(scan)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("1 byte appended + fdatasync: write-cache off is 3.3 to 3.4 times faster than")
+    assert lines[0].startswith("1 byte appended + fdatasync: write-cache off is 3.3 to 3.4 times as fast as")
     assert [line for line in lines if line != line.rstrip()] == []
 
 

@@ -56,8 +56,8 @@ def test_the_summary_counts_every_verdict() -> None:
     ("one", "sentence"),
     [
         (row(1.5), "6.18 was 50 % slower (43 to 58) than 6.12 for a log."),
-        (row(1 / 2.7, "faster"), "6.18 was 2.7 times faster (2.6 to 2.8) than 6.12 for a log."),
-        (row(2.0, "faster", "throughput_bytes_per_s"), "6.18 was 2.0 times faster (1.9 to 2.1) than 6.12 for a log."),
+        (row(1 / 2.7, "faster"), "6.18 was 2.7 times as fast (2.6 to 2.8) as 6.12 for a log."),
+        (row(2.0, "faster", "throughput_bytes_per_s"), "6.18 was 2.0 times as fast (1.9 to 2.1) as 6.12 for a log."),
         (row(1.0, "equivalent"), "6.18 and 6.12 are equivalent within 5 % in the number that was judged."),
         (row(1.0, "no difference shown"), f"No difference between 6.18 and 6.12 was shown in {_JUDGED}; {_NO_PROOF}."),
     ],
@@ -72,7 +72,7 @@ def test_one_run_a_side_is_told_as_seen_and_how_far_another_would_differ_is_unkn
     one = with_ratio(Estimate(1 / 2.7, None, None, "1", 2, 2.0, ""), "seen only", why=("one run each",))
     differences = (SideDifference("filesystem", ("ext4",), ("xfs",)), SideDifference("kernel", ("1",), ("2",)))
     assert answers(comparison(one, differences=differences))[0] == (
-        "xfs looked 2.7 times faster than ext4 for 4 KiB appended + fdatasync; one run each, so how far another "
+        "xfs looked 2.7 times as fast as ext4 for 4 KiB appended + fdatasync; one run each, so how far another "
         "run would differ is unknown."
     )
 
@@ -88,9 +88,9 @@ def test_the_answer_names_the_levels_that_tell_a_workload_from_the_others() -> N
 @pytest.mark.parametrize(
     ("ratios", "told"),
     [
-        ((0.5, 1 / 1.1, 1.0), "Beta was 10 % to 2.0 times faster than Alpha in 2 of 3 numbers."),
+        ((0.5, 1 / 1.1, 1.0), "Beta was 1.1 to 2.0 times as fast as Alpha in 2 of 3 numbers."),
         ((1.2, 1.07), "Beta was 7 to 20 % slower than Alpha in both numbers."),
-        ((1.2, 1.2, 0.5), "Beta was 20 % slower than Alpha in 2 of 3 numbers, and 2.0 times faster in 1."),
+        ((1.2, 1.2, 0.5), "Beta was 20 % slower than Alpha in 2 of 3 numbers, and 2.0 times as fast in 1."),
     ],
 )
 def test_several_changes_are_told_as_a_range(ratios: tuple[float, ...], told: str) -> None:

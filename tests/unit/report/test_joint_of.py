@@ -33,7 +33,7 @@ def test_one_run_keeps_its_own_question_and_answer() -> None:
     assert joint.question == "Which setting changes what one durable byte costs?"
     assert joint.sentences == (
         (
-            "1 byte appended + fdatasync: write-cache off is 3.3 to 3.4 times faster than write-cache as found, "
+            "1 byte appended + fdatasync: write-cache off is 3.3 to 3.4 times as fast as write-cache as found, "
             "313\u00a0µs instead of 1.05\u00a0ms, with 2 fewer flushes per operation."
         ),
         (

@@ -12,6 +12,7 @@ from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_percent
+from drivelab.report.numerals import THIN_SPACE, number_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 from drivelab.report.sentences.comparison import (
     SAME_WITHIN,
@@ -21,7 +22,7 @@ from drivelab.report.sentences.comparison import (
     size_of_change,
     summary_sentence,
 )
-from drivelab.report.sentences.effect_words import ratio_change
+from drivelab.report.sentences.effect_words import TIMES_FROM, ratio_change, than_words, times_words
 
 _NAME_LENGTH_MAX = 24
 _WORKLOAD_WORDS_MAX = 8
@@ -151,17 +152,23 @@ def _changed(changed: Sequence[MetricComparison], count: int, base: str, new: st
     for verdict in ("slower", "faster"):
         rows = sorted((row for row in changed if row.verdict == verdict), key=size_of_change)
         if rows:
-            told.append((_span([_amount(row) for row in (rows[0], rows[-1])]), verdict, len(rows)))
-    (span, verdict, number), *others = told
-    more = "".join(f", and {span} {verdict} in {number}" for span, verdict, number in others)
+            told.append((_span_of_changes(rows[0], rows[-1], verdict), len(rows)))
+    (change, number), *others = told
+    more = "".join(f", and {change} in {number}" for change, number in others)
     where = f"{number} of {count}" if number < count else "both" if count == 2 else f"all {count}"
-    return f"{new} was {span} {verdict} than {base} in {where} numbers{more}."
+    return f"{new} was {change} {than_words(change)} {base} in {where} numbers{more}."
 
 
-def _amount(row: MetricComparison) -> str:
-    """How much slower or faster, as `_change` says it, without the word."""
-    bare = replace(row.ratio, low=None, high=None)
-    return ratio_change(bare, is_more_slower=row.is_more_worse).rpartition(" ")[0]
+def _span_of_changes(least: MetricComparison, most: MetricComparison, verdict: str) -> str:
+    """``2.3 to 1 400 times as fast``, ``5 to 65 % slower``."""
+    if size_of_change(most) >= TIMES_FROM:
+        unit = times_words(verdict)
+        ends = [number_text(size_of_change(row), 2).replace(THIN_SPACE, " ") for row in (least, most)]
+    else:
+        unit = f"% {verdict}"
+        bare = [(replace(row.ratio, low=None, high=None), row.is_more_worse) for row in (least, most)]
+        ends = [ratio_change(ratio, is_more_slower=is_worse).removesuffix(f" {unit}") for ratio, is_worse in bare]
+    return f"{' to '.join(dict.fromkeys(ends))} {unit}"
 
 
 def _span(ends: Sequence[str]) -> str:
@@ -220,9 +227,10 @@ def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:
 
 
 def _change(row: MetricComparison, comparison: Comparison, base: str, new: str, verb: str = "was") -> str:
-    """``xfs was 2.7 times faster (1.6 to 7) than ext4 for 512 B appends``."""
+    """``xfs was 2.7 times as fast (1.6 to 7) as ext4 for 512 B appends``."""
     workload = _workload(row, constant_levels(comparison.rows))
     by = "" if row.metric in _UNNAMED else f", by {metric_of(row.metric).title}"
     if size_of_change(row) < 1 + SAME_WITHIN:
         return f"{new} {verb} as fast as {base} for {workload}{by}"
-    return f"{new} {verb} {ratio_change(row.ratio, is_more_slower=row.is_more_worse)} than {base} for {workload}{by}"
+    change = ratio_change(row.ratio, is_more_slower=row.is_more_worse)
+    return f"{new} {verb} {change} {than_words(change)} {base} for {workload}{by}"

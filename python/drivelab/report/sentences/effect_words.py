@@ -20,7 +20,8 @@ FEW_BLOCKS_MAX = 4
 # a baseline this many times the median of all blocks pulls every ratio with it
 OUTLYING_FROM = 3.0
 # a smaller change is told in per cent
-_TIMES_FROM = 2.0
+TIMES_FROM = 2.0
+TIMES_AS = "times as"
 _BLOCKS_FOR_OUTLYING_MIN = 4
 
 
@@ -152,13 +153,13 @@ def change_size(effect: LevelEffect) -> float:
 
 
 def change_words(effect: LevelEffect) -> str:
-    """How much slower or faster: ``3.2 times faster``, ``12 % slower``, ``0.3 % slower``."""
+    """How much slower or faster: ``3.2 times as fast``, ``12 % slower``, ``0.3 % slower``."""
     ratio = replace(effect.ratio, low=None, high=None)
     return ratio_change(ratio, is_more_slower="latency" in effect.metric)
 
 
 def ratio_change(ratio: Estimate, *, is_more_slower: bool, is_span_alone: bool = False) -> str:
-    """A change for people, with its interval: ``9.2 times faster (8.7 to 9.8)``, ``12 % slower (3.0 to 21)``.
+    """A change for people, with its interval: ``9.2 times as fast (8.7 to 9.8)``, ``12 % slower (3.0 to 21)``.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def ratio_change(ratio: Estimate, *, is_more_slower: bool, is_span_alone: bool =
     is_more_slower : bool
         Whether a ratio above 1 is the worse one, as with latencies.
     is_span_alone : bool
-        Whether the interval stands for the ratio, ``8.7 to 9.8 times faster``: of a ratio within blocks, which is
+        Whether the interval stands for the ratio, ``8.7 to 9.8 times as fast``: of a ratio within blocks, which is
         not that of the medians that stand beside it.
 
     Notes
@@ -180,15 +181,25 @@ def ratio_change(ratio: Estimate, *, is_more_slower: bool, is_span_alone: bool =
     if value < 1:
         value, low, high = 1 / value, None if high is None else 1 / high, None if low is None else 1 / low
     word = "slower" if ((ratio.value or 1.0) > 1) == is_more_slower else "faster"
-    is_times = value >= _TIMES_FROM
+    is_times = value >= TIMES_FROM
     is_lower = word == "slower" and not is_more_slower
     sizes = [one for one in (value, low, high) if one is not None]
     numbers = [number_text(one, 2) if is_times else _percent(1 - 1 / one if is_lower else one - 1) for one in sizes]
-    unit = "times" if is_times else "%"
+    change = times_words(word) if is_times else f"% {word}"
     if is_span_alone and len(numbers) == 3:
-        return f"{_span(numbers[1], numbers[2])} {unit} {word}"
+        return f"{_span(numbers[1], numbers[2])} {change}"
     span = f" ({numbers[1]} to {numbers[2]})" if len(numbers) == 3 else ""
-    return f"{numbers[0]} {unit} {word}{span}"
+    return f"{numbers[0]} {change}{span}"
+
+
+def times_words(word: str) -> str:
+    """``times as fast``: what stands behind a factor, where per cent are told with `word`, ``faster`` or ``slower``."""
+    return f"{TIMES_AS} {word.removesuffix('er')}"
+
+
+def than_words(change: str) -> str:
+    """What comes before that which is compared with: ``2 times as fast as``, ``12 % faster than``."""
+    return "as" if TIMES_AS in change else "than"
 
 
 def _span(low: str, high: str) -> str:

@@ -16,7 +16,7 @@ from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
 from drivelab.report.sentences.contest import DIFFERS_FROM
-from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change
+from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change, than_words
 
 # of a kind of verdict in one sentence; the table has all
 NAMED_MAX = 3
@@ -151,7 +151,8 @@ class _Words:
     def seen(self, effect: LevelEffect) -> str:
         """A change that two repeats agree on: they carry no interval, but it is no scatter of theirs."""
         verb = _verb(effect, "was", "were")
-        told = f"{_subject(effect)} {verb} {change_words(effect)} than {_baseline(effect)} in both repeats"
+        change = change_words(effect)
+        told = f"{_subject(effect)} {verb} {change} {than_words(change)} {_baseline(effect)} in both repeats"
         where = self._where(effect, is_label_told=self.has_numbers)
         return f"{where}{': ' if where else ''}{told}{self._numbers(effect)}; a third like them would settle it"
 
@@ -316,7 +317,7 @@ def _baseline(effect: LevelEffect) -> str:
 
 def _told_change(effect: LevelEffect) -> str:
     change = ratio_change(effect.ratio, is_more_slower=metric_of(effect.metric).better == "low", is_span_alone=True)
-    return f"{_subject(effect)} {_verb(effect, 'is', 'are')} {change} than {_baseline(effect)}"
+    return f"{_subject(effect)} {_verb(effect, 'is', 'are')} {change} {than_words(change)} {_baseline(effect)}"
 
 
 def _commands(effect: LevelEffect, lead: str) -> str:

@@ -62,7 +62,7 @@ def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
 
 
 def level_sentence(effect: LevelEffect, difference: ExplanationDifference) -> str:
-    """Why a level matters: ``write-cache off is 6 times faster because the flush is gone (-7.20 ms of -8.10 ms ...)``.
+    """Why a level matters: ``write-cache off is 6 times as fast because the flush is gone (-7.20 ms of -8.10 ms ...)``.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def _size(pair: Interaction) -> float:
 
 
 def _depends(pairs: Sequence[Interaction], one: Factorial) -> str:
-    """``what write-cache off does depends on filesystem: 9.2 times faster with raw, but 3.8 times with ext4``."""
+    """``what write-cache off does depends on filesystem: 9.2 times as fast with raw, but 2 % slower with ext4``."""
     first = pairs[0]
     effect = f"{first.factor} {level_text(first.factor, first.level)}"
     baseline = level_text(first.factor, first.baseline)

@@ -14,7 +14,7 @@ from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.numerals import latency_text, number_text, percent_text, value_writer
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
 from drivelab.report.sentences.contest import times_apart
-from drivelab.report.sentences.effect_words import ratio_change
+from drivelab.report.sentences.effect_words import ratio_change, than_words
 
 SCALED_DOWN = "A rehearsal (--quick)"
 # ", and 2 more"
@@ -80,7 +80,7 @@ def _beside(members: Sequence[PhaseRounds], room: int, *, has_lead: bool) -> lis
     if is_sure and is_apart:
         ratio = Estimate(mine.average / its.average, None, None, "1", 1, 1.0, "")
         change = ratio_change(ratio, is_more_slower=is_low)
-        ahead = f"{best.target} is {change} than {other.target}, {values[0]} against {values[1]}"
+        ahead = f"{best.target} is {change} {than_words(change)} {other.target}, {values[0]} against {values[1]}"
         ahead = _fitting([ahead, *told[2:]], room - word_count([what, "all steady"]))
         steady = f", {'all' if rest else 'both'} steady" if all(window.is_steady for *_, window in known) else ""
         ahead = f"{ahead} ({what}){steady}"

@@ -287,11 +287,11 @@ def _between_drives(contest: Contest, has_machines: bool, drives: Mapping[Subjec
         return f"{name} and {next_name} are alike, {_number(best)} and {_number(other)}{last}"
     if contest.is_beyond_noise:
         change = change_text(best, other)
-        return f"{name} is fastest with {_number(best)}, {change} than {next_name} with {_number(other)}{last}"
+        return f"{name} is fastest with {_number(best)}, {change} {next_name} with {_number(other)}{last}"
     if contest.is_beyond_noise is None:
         change = change_text(best, other)
         return (
-            f"{name} has the best number, {_number(best)}, {change} than {next_name} with {_number(other)}{last}; "
+            f"{name} has the best number, {_number(best)}, {change} {next_name} with {_number(other)}{last}; "
             f"{_unjudged(contest)}"
         )
     if not contest.is_best_drive_first:
@@ -321,11 +321,11 @@ def _overlap(best: Observation, other: Observation) -> bool:
 
 
 def change_text(best: Observation, other: Observation) -> str:
-    """How much faster the better of two numbers is: ``8.4 times faster``, ``12 % faster``."""
+    """How much faster the better of two numbers is: ``8.4 times as fast as``, ``12 % faster than``."""
     ratio = ratio_of(best, other)
     if ratio >= TIMES_FROM:
-        return f"{number_text(ratio, 2)} times faster"
-    return f"{100 * (ratio - 1):.0f} % faster"
+        return f"{number_text(ratio, 2)} times as fast as"
+    return f"{100 * (ratio - 1):.0f} % faster than"
 
 
 def _name(subject: Subject, has_machines: bool) -> str:

@@ -110,7 +110,7 @@ def _told(members: Sequence[Contest], title: str) -> str:
         told = f", {numbers}" if count == 1 else f" in all {count} combinations"
         return f"{leader} and {other[0]} are alike at {title}{told}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
     if all(one.is_beyond_noise is None for one in members):
-        seen = f"{leader} looked {change_text(best, second)} than {other[0]} at {title}, {numbers}"
+        seen = f"{leader} looked {change_text(best, second)} {other[0]} at {title}, {numbers}"
         return f"{seen}; with one repeat each that may be chance"
     # the numbers of one combination of several would be those of another order than the next one's
     told = f", {numbers}" if count == 1 else f" {in_any_of(count, 'combination')}"
@@ -130,15 +130,14 @@ def _others(contest: Contest) -> dict[str, Observation]:
 
 
 def _ahead_of(members: Sequence[Contest], shown: Contest) -> str:
-    """``1.6 to 13 times faster than Beta and 20 to 30 % faster than Gamma``, over several combinations."""
+    """``1.6 to 13 times as fast as Beta and 20 to 30 % faster than Gamma``, over several combinations."""
     told = []
     for rival in _others(shown):
         ratios = [ratio_of(one.ranked[0][1], of[rival]) for one in members for of in [_by_drive(one)] if rival in of]
-        unit = "times" if max(ratios) >= TIMES_FROM else "%"
-        ends = [
-            number_text(one, 2) if unit == "times" else f"{100 * (one - 1):.0f}" for one in (min(ratios), max(ratios))
-        ]
-        told.append(f"{' to '.join(dict.fromkeys(ends))} {unit} faster than {shortened(rival)}")
+        is_times = max(ratios) >= TIMES_FROM
+        ends = [number_text(one, 2) if is_times else f"{100 * (one - 1):.0f}" for one in (min(ratios), max(ratios))]
+        change = "times as fast as" if is_times else "% faster than"
+        told.append(f"{' to '.join(dict.fromkeys(ends))} {change} {shortened(rival)}")
     return names_in_words(told)
 
 

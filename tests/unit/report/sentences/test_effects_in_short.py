@@ -88,7 +88,7 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         (
-            "small writes: ext4 is 2.9 to 3.5 times slower than raw, 298 us instead of 93.0 us, with 2 more "
+            "small writes: ext4 is 2.9 to 3.5 times as slow as raw, 298 us instead of 93.0 us, with 2 more "
             "writes per operation."
         ),
         "3 repeats do not settle discard; a change of 20 % would have shown.",
@@ -132,13 +132,13 @@ def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> 
     effects = level_effects(trials, {"fill_level": ("20%", "100%")}, {"small": THROUGHPUT})
     assert told(RunAnswer(rows, contrasts=tuple(effects))) == (
         (
-            "Small writes: fill level 100 % was 2.8 times slower than 20 % in both repeats, 173 MB/s instead of 478"
+            "Small writes: fill level 100 % was 2.8 times as slow as 20 % in both repeats, 173 MB/s instead of 478"
             " MB/s; a third like them would settle it."
         ),
     )
     others = (in_repeats(0.36, 0.365, commands=(WRITES_MORE,)), in_repeats(0.5, 1.5, level="unlike"))
     seen, counted, unknown = told(RunAnswer(rows, contrasts=others))
-    assert seen.startswith("Small writes: fill level 100 % was 2.8 times slower than 20 % in both repeats, ")
+    assert seen.startswith("Small writes: fill level 100 % was 2.8 times as slow as 20 % in both repeats, ")
     assert counted.startswith("Counted: fill level 100 % takes 2 more writes per operation")
     assert unknown == "2 repeats do not settle fill level unlike; more repeats would tell."
 
@@ -190,7 +190,7 @@ def test_a_level_with_another_verdict_elsewhere_is_told_with_its_place() -> None
         contrast("scheduler", "none", "bfq", ratio(2.0, 1.9, 2.1), verdict="matters", workload="large"),
     )
     assert told(RunAnswer(rows, contrasts=effects))[1:] == (
-        "large writes: scheduler bfq is 1.9 to 2.1 times slower than none.",
+        "large writes: scheduler bfq is 1.9 to 2.1 times as slow as none.",
         "No effect of 5 % or more: scheduler bfq (small writes).",
     )
 
@@ -203,7 +203,7 @@ def test_over_several_combinations_the_ratio_is_told_and_no_mean_of_unlike_times
     )
     effect = contrast("write-cache", "on", "off", ratio(0.5, 0.45, 0.55), verdict="matters")
     (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
-    assert sentence == "small writes: write-cache off is 1.8 to 2.2 times faster than on."
+    assert sentence == "small writes: write-cache off is 1.8 to 2.2 times as fast as on."
 
 
 def test_of_numbers_the_last_is_told_beside_the_first() -> None:
@@ -321,7 +321,7 @@ def test_a_sentence_names_what_matters_most_and_how_many_others_there_are() -> N
     first, also = told(RunAnswer(rows, contrasts=effects))[-2:]
     assert first.lower().startswith("rewrite number 0: ")
     assert also.startswith(
-        "Also rewrite number 1: read a block, change it, write it back: xfs is 1.9 to 3.1 times slower"
+        "Also rewrite number 1: read a block, change it, write it back: xfs is 1.9 to 3.1 times as slow"
     )
     assert "and 3 more" in also
     assert len(also.split()) <= 30

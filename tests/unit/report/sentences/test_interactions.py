@@ -67,10 +67,10 @@ def answer(
 def test_an_interaction_that_matters_is_told() -> None:
     (sentence,) = interaction_sentences(answer())
     words = plain_text(sentence)
-    assert words.startswith("What write-cache off does against on depends on filesystem: 9.2 times faster (")
-    assert ") with raw, but 3.8 times faster (" in words
+    assert words.startswith("What write-cache off does against on depends on filesystem: 9.2 times as fast (")
+    assert ") with raw, but 3.8 times as fast (" in words
     assert words.endswith(") with xfs.")
-    assert "7.4 times faster" in words
+    assert "7.4 times as fast" in words
     assert sentence in run_sentences(answer())
     assert sentence in run_sentences(answer(with_effects=True))
 
@@ -92,12 +92,12 @@ def test_workloads_are_named_where_there_are_several() -> None:
 @pytest.mark.parametrize(
     ("ratio", "is_latency", "words"),
     [
-        ((1 / 9.2, 1 / 9.8, 1 / 8.7), True, "9.2 times faster (8.7 to 9.8)"),
-        ((9.2, 8.7, 9.8), False, "9.2 times faster (8.7 to 9.8)"),
+        ((1 / 9.2, 1 / 9.8, 1 / 8.7), True, "9.2 times as fast (8.7 to 9.8)"),
+        ((9.2, 8.7, 9.8), False, "9.2 times as fast (8.7 to 9.8)"),
         ((1.12, 1.03, 1.21), True, "12 % slower (3 to 21)"),
         ((1 / 1.12, 1 / 1.21, 1 / 1.03), False, "11 % slower (3 to 17)"),
         ((1.02, 0.99, 1.05), True, "no difference shown (ratio 0.990 to 1.05)"),
-        ((3.0, None, None), True, "3.0 times slower"),
+        ((3.0, None, None), True, "3.0 times as slow"),
     ],
 )
 def test_effects_in_words(ratio: tuple[float, float | None, float | None], is_latency: bool, words: str) -> None:

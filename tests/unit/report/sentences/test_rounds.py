@@ -46,11 +46,11 @@ def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> N
     fast, slow = phase("sim:a", series(1000.0)), phase("sim:b", series(250.0))
     what = "random 4 KiB, R/W 65/35"
     assert told(slow, fast) == [
-        f"sim:a is 4.0 times faster than sim:b, 1 000 IOPS against 250 IOPS ({what}), both steady."
+        f"sim:a is 4.0 times as fast as sim:b, 1 000 IOPS against 250 IOPS ({what}), both steady."
     ]
     third = phase("sim:c", series(100.0, is_steady=False))
     assert told(slow, third, fast)[0] == (
-        f"sim:a is 4.0 times faster than sim:b, 1 000 IOPS against 250 IOPS; sim:c 100 IOPS, not steady ({what})."
+        f"sim:a is 4.0 times as fast as sim:b, 1 000 IOPS against 250 IOPS; sim:c 100 IOPS, not steady ({what})."
     )
     assert told(slow, phase("sim:c", series(100.0)), fast)[0].endswith(f"sim:c 100 IOPS ({what}), all steady.")
     assert told(fast, phase("sim:b", series(990.0))) == [f"sim:a 1 000 IOPS; sim:b 990 IOPS ({what})."]

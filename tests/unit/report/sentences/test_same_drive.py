@@ -109,7 +109,7 @@ def test_beside_another_drive_its_runs_are_one_drive_too() -> None:
         result_set("c", observed("B", 240, 235, 245)),
     )
     told, command = sentences(*sets)
-    assert "A (2026-01-31) has the best number, 100 µs (95 %: 95.0 to 105 µs), 2.4 times faster than B" in told
+    assert "A (2026-01-31) has the best number, 100 µs (95 %: 95.0 to 105 µs), 2.4 times as fast as B" in told
     assert "; the same drive, A, gave 100 µs (95 %: 95.0 to 105 µs) in a and 120 µs" in told
     assert command.endswith("drivelab compare a b.")
 

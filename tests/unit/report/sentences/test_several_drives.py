@@ -22,7 +22,7 @@ def test_the_fastest_beyond_noise_is_named_with_numbers_and_intervals() -> None:
     (sentence,) = joint_sentences(sets)
     assert sentence == (
         "512 B durable write, median latency: A is fastest with 100\u00a0µs (95 %: 95.0 to "
-        "105\u00a0µs), 2.5 times faster than "
+        "105\u00a0µs), 2.5 times as fast as "
         "B with 250\u00a0µs (95 %: 240 to 260\u00a0µs); "
         "last is C with 900\u00a0µs (95 %: 890 to 910\u00a0µs)."
     )
@@ -55,7 +55,7 @@ def test_of_throughput_more_is_better() -> None:
 
 def test_a_number_without_an_interval_wins_nothing_beyond_noise() -> None:
     (sentence,) = joint_sentences((result_set("a", observed("A", 100, 95, 105)), result_set("b", observed("B", 10))))
-    assert "B has the best number, 10.0\u00a0µs, 10 times faster than A" in sentence
+    assert "B has the best number, 10.0\u00a0µs, 10 times as fast as A" in sentence
     assert "noise cannot be ruled out" in sentence
 
 
@@ -91,7 +91,7 @@ def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
     assert best == (
         "512 B durable write, median latency at best (filesystem raw): A is fastest with "
         "50.0\u00a0µs (95 %: 45.0 to "
-        "55.0\u00a0µs), 2.0 times faster than B with 100\u00a0µs (95 %: 95.0 to 105\u00a0µs)."
+        "55.0\u00a0µs), 2.0 times as fast as B with 100\u00a0µs (95 %: 95.0 to 105\u00a0µs)."
     )
 
 

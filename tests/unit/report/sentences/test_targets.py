@@ -33,15 +33,13 @@ def first(*rows: CombinationResult, of_tasks: bool = False) -> str:
 
 def test_the_better_of_two_targets_is_named_with_how_much_and_beyond_which_scatter() -> None:
     told = first(row("Alpha", 6.2e6, 6.3e6, 6.4e6), row("Beta", 1.0e6, 1.1e6, 1.2e6))
-    assert told == (
-        "Beta is 5.7 times faster than Alpha at synced writes, 1.10 ms against 6.30 ms; beyond the scatter."
-    )
+    assert told == ("Beta is 5.7 times as fast as Alpha at synced writes, 1.10 ms against 6.30 ms; beyond the scatter.")
 
 
 def test_of_three_targets_the_first_is_told_beside_both_others() -> None:
     told = first(row("A", 1.0e6, 1.1e6, 1.2e6), row("B", 6.2e6, 6.3e6, 6.4e6), row("C", 2.1e7, 2.2e7, 2.3e7))
     assert told == (
-        "A is 5.7 times faster than B and 20 times faster than C at synced writes, 1.10 ms against 6.30 ms and "
+        "A is 5.7 times as fast as B and 20 times as fast as C at synced writes, 1.10 ms against 6.30 ms and "
         "22.0 ms; beyond the scatter."
     )
 
@@ -53,14 +51,12 @@ def test_the_second_of_one_combination_is_not_told_with_the_ratios_of_another() 
         for depth, of in values.items()
         for target, value in zip("ABC", of, strict=True)
     ]
-    assert "A is 2.0 to 8.0 times faster than B and 3.0 to 9.0 times faster than C" in first(*rows)
+    assert "A is 2.0 to 8.0 times as fast as B and 3.0 to 9.0 times as fast as C" in first(*rows)
 
 
 def test_of_many_targets_the_second_and_the_last_are_told() -> None:
     told = first(*(row(name, 0.99 * ns, ns, 1.01 * ns) for name, ns in zip("ABCD", (1e6, 2e6, 3e6, 4e6), strict=True)))
-    assert told.startswith(
-        "A is 2.0 times faster than B and 4.0 times faster than D at synced writes, 1.00 ms against "
-    )
+    assert told.startswith("A is 2.0 times as fast as B and 4.0 times as fast as D at synced writes, 1.00 ms against ")
 
 
 def test_each_of_two_targets_tells_both_ends_of_its_curve() -> None:
@@ -93,7 +89,7 @@ def test_workloads_that_tell_nothing_share_one_sentence_behind_those_that_do() -
     none = "alpha and beta cannot be told apart by 3 repeats in either workload."
     assert [plain_text(text) for text in target_sentences(RunAnswer(tuple(alike)))] == [none]
     told = [plain_text(text) for text in target_sentences(RunAnswer((*alike, *both("syncs", 9.0))))]
-    assert told[0].startswith("alpha is 9.0 times faster than beta at syncs")
+    assert told[0].startswith("alpha is 9.0 times as fast as beta at syncs")
     assert told[1:] == ["alpha and beta cannot be told apart by 3 repeats at stat files and rename files."]
     many = [one for name in "abcd" for one in both(name, 1.1)]
     told = [plain_text(text) for text in target_sentences(RunAnswer((*many, *both("syncs", 9.0))))]
@@ -103,10 +99,10 @@ def test_workloads_that_tell_nothing_share_one_sentence_behind_those_that_do() -
 def test_a_phase_is_compared_by_its_rate_and_a_task_by_its_time() -> None:
     fast, slow = row("SSD", 4e8, metric=THROUGHPUT), row("disk", 1e8, metric=THROUGHPUT)
     told = first(slow, fast)
-    assert told.startswith("SSD looked 4.0 times faster than disk at synced writes, 400 MB/s against 100 MB/s; ")
+    assert told.startswith("SSD looked 4.0 times as fast as disk at synced writes, 400 MB/s against 100 MB/s; ")
     assert told.endswith("; with one repeat each that may be chance.")
     tasks = [row("SSD", 9e9, 1e10, 1.1e10, metric=DURATION), row("disk", 3.9e10, 4e10, 4.1e10, metric=DURATION)]
-    assert first(*tasks, of_tasks=True).startswith("SSD is 4.0 times faster than disk at synced writes, 10.0 s against")
+    assert first(*tasks, of_tasks=True).startswith("SSD is 4.0 times as fast as disk at synced writes, 10.0 s against")
 
 
 def test_of_many_combinations_the_best_and_how_often_each_is_first() -> None:
@@ -115,7 +111,7 @@ def test_of_many_combinations_the_best_and_how_often_each_is_first() -> None:
         for size, value in (("512", 1e5), ("4KiB", 2e5))
         for target, value in (("A", value), ("B", value * 3))
     ]
-    assert first(*rows) == ("A is 3.0 times faster than B at synced writes; beyond the scatter in both combinations.")
+    assert first(*rows) == ("A is 3.0 times as fast as B at synced writes; beyond the scatter in both combinations.")
 
 
 def test_the_difference_is_told_from_the_least_to_the_most_of_all_combinations() -> None:
@@ -125,7 +121,7 @@ def test_the_difference_is_told_from_the_least_to_the_most_of_all_combinations()
         for cache, of_cache in values.items()
         for target, value in of_cache.items()
     ]
-    assert first(*rows).startswith("A is 1.6 to 13 times faster than B at synced writes; ")
+    assert first(*rows).startswith("A is 1.6 to 13 times as fast as B at synced writes; ")
     near = [one for one in rows if one.levels["write-cache"] == "on"] + [
         row(target, value, value * 1.01, value * 1.02, levels={"write-cache": "off"})
         for target, value in (("A", 1e5), ("B", 1.2e5))
@@ -163,7 +159,7 @@ def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
     assert of_first == f"{what}: sdb 781 us up to 4 KiB, 4.87 ms at 1 MiB."
     assert of_second == "sdc 9.56 ms up to 32 KiB, 15.6 ms at 1 MiB."
     assert of_drives == (
-        "sdb is 1.6 to 12 times faster than sdc at write + fdatasync in reserved space; "
+        "sdb is 1.6 to 12 times as fast as sdc at write + fdatasync in reserved space; "
         "the intervals of single repeats lie apart in 16 of 30 combinations."
     )
 
@@ -175,7 +171,7 @@ def test_what_each_target_has_only_one_of_keeps_no_two_apart() -> None:
         for target, value in (("Alpha", 1e5), ("Beta", 3e5))
         for size in ("512", "4KiB")
     ]
-    assert first(*rows).startswith("Alpha is 3.0 times faster than Beta at synced writes; ")
+    assert first(*rows).startswith("Alpha is 3.0 times as fast as Beta at synced writes; ")
 
 
 def test_targets_that_are_apart_by_a_few_per_cent_are_alike() -> None:

@@ -84,7 +84,7 @@ def test_numbers_stand_beside_their_range_and_what_the_drive_does(
     assert text.startswith(
         "ssd-latency on scratch: 6 trials\n\n"
         "  512 B written + fdatasync: 454 us raw, 973 us ext4, 895 us xfs.\n"
-        "  ext4 was 2.1 times slower than raw in both repeats; a third like them would\n"
+        "  ext4 was 2.1 times as slow as raw in both repeats; a third like them would\n"
         "  settle it.\n"
         "  Counted: ext4 takes 2 more writes"
     )
