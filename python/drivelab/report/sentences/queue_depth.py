@@ -14,12 +14,12 @@ from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
 
 QUEUE_DEPTH = "queue_depth"
-# of more drives the best depth is all that there is room for
-_CURVES_MAX = 2
 
 
 def depth_sentences(answer: RunAnswer) -> Iterator[str]:
-    """The depth behind which more only makes each wait, beside the first; nothing where depths were not varied.
+    """The depth behind which more only makes each wait; nothing where depths were not varied.
+
+    Of several targets it is told of all in one sentence, of a single one beside the first depth.
 
     Parameters
     ----------
@@ -27,19 +27,21 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
         Where other factors were varied too the curves are at their first levels.
     """
     curves = curves_over(answer, QUEUE_DEPTH, _rated_depth)
-    labels = {key: label_of(answer, QUEUE_DEPTH, members[0]) for key, members in curves.items()}
-    is_varied = any(label != curves[key][0].label for key, label in labels.items())
-    several_workloads = is_varied or len({workload for workload, _ in curves}) > 1
+    groups: dict[tuple[str, str], dict[str, Sequence[CombinationResult]]] = {}
+    for (workload, target), members in curves.items():
+        label = label_of(answer, QUEUE_DEPTH, members[0])
+        groups.setdefault((workload, label), {})[target] = members
+    is_varied = any(label != members[0].label for (_, label), of in groups.items() for members in of.values())
     several_targets = len({target for _, target in curves}) > 1
-    if len(curves) > _CURVES_MAX and not several_workloads and all(_full(members) for members in curves.values()):
-        told = "; ".join(_in_short(target, of) for (_, target), of in curves.items())
-        yield f"Best trade of rate and latency: {told}."
-        return
-    for key, members in curves.items():
-        parts = [labels[key]] if several_workloads else []
-        parts += [f"on {key[1]}"] if several_targets else []
-        place = " ".join(parts)
-        yield f"{capitalised(place)}: {_best(members)}" if place else _best(members)
+    for (_, label), of in groups.items():
+        what = capitalised(label) if is_varied or len(groups) > 1 else ""
+        if len(of) > 1 and all(_full(members) for members in of.values()):
+            lead = f"{what}, best queue depth" if what else "Best queue depth"
+            yield f"{lead}: {'; '.join(_in_short(*one) for one in of.items())}."
+            continue
+        for target, members in of.items():
+            place = " ".join(filter(None, (what, f"on {target}" if several_targets else "")))
+            yield f"{capitalised(place)}: {_best(members)}" if place else _best(members)
 
 
 def _rated_depth(one: CombinationResult) -> int | None:
@@ -58,10 +60,10 @@ def _full(members: Sequence[CombinationResult]) -> list[CombinationResult]:
 
 
 def _in_short(target: str, members: Sequence[CombinationResult]) -> str:
-    """``2 at a time on sim:gp2-100, 2 920 IOPS``: what it can do, of many drives."""
+    """``2 on sim:gp2-100, 2 920 IOPS``."""
     full = _full(members)
     knee = _knee(full)
-    return f"{_depth(knee)}{' or more' if knee is full[-1] else ''} at a time on {target}, {_rate(knee)}"
+    return f"{_depth(knee)}{' or more' if knee is full[-1] else ''} on {target}, {_rate(knee)}"
 
 
 def _knee(members: Sequence[CombinationResult]) -> CombinationResult:

@@ -36,8 +36,8 @@ TOTAL_TIME = "total-time"
 def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
     """The answer of a run of an experiment; empty when it has no combinations.
 
-    What was measured comes first, over the size of an I/O where that was varied; or what
-    several targets come to beside each other. Then what the levels of its factors do, with the
+    What was measured comes first, over the size of an I/O where that was varied, or the best
+    queue depth; and what several targets come to beside each other. Then what the levels of its factors do, with the
     largest place where one factor changes what another does; where nothing was varied,
     of each workload on each target the lowest and the highest median. Where sizes of
     files and of records were varied, what stands out of these surfaces instead. At most
@@ -65,6 +65,8 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     depths, sizes = tuple(depth_sentences(answer)), tuple(size_sentences(answer))
     memory = tuple(f"{capitalised(sentence)}." for sentence in memory_sentences(answer.combinations))
     first = (*memory, *depths)
+    # which depth is best was asked, which target is fastest is told beside it
+    leads = first[:BESIDE_MAX] if beside and depths else ()
     if sizes or first:
         values: tuple[str, ...] = ()
     else:
@@ -73,11 +75,11 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     curves = {factor for factor, told in ((QUEUE_DEPTH, depths), (BLOCK_SIZE, sizes)) if told}
     effects = tuple(effect for effect in answer.effects or answer.contrasts if effect.factor not in curves)
     interactions = interaction_sentences(answer)
-    told = (*first, *effects_in_short(effects, answer, is_other=bool(interactions), has_numbers=not values))
-    told = (*told[:1], *interactions, *told[1:]) or (() if values else tuple(_of_combinations(answer)))
-    # values and sizes stand beside others only where there are several targets, of which the first sentence says which
-    # is best
-    return first_in_few_words((*beside[:BESIDE_MAX], *sizes, *values, *told))[:SENTENCES_MAX]
+    in_short = effects_in_short(effects, answer, is_other=bool(interactions), has_numbers=not values)
+    told = (*first[len(leads) :], *in_short)
+    told = (*told[:1], *interactions, *told[1:]) or (() if values or leads else tuple(_of_combinations(answer)))
+    # values and sizes stand beside others only where there are several targets, of which a sentence says which is best
+    return first_in_few_words((*leads, *beside[:BESIDE_MAX], *sizes, *values, *told))[:SENTENCES_MAX]
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

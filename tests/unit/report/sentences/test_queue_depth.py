@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
-from drivelab.report.sentences.queue_depth import depth_sentences
 from drivelab.report.sentences.run import plain_text, run_sentences
 
 LATENCY = "total_latency_ns_p50"
@@ -88,22 +87,24 @@ def test_what_deeper_queues_bring_is_a_bound_where_the_repeats_overlap() -> None
     )
 
 
-def test_several_targets_have_a_sentence_each() -> None:
-    rows = tuple(at(depth, 1e4 * depth, target) for target in ("sdb", "sdc") for depth in DEPTHS)
-    beside, *each = run_sentences(RunAnswer(rows))
-    assert beside.startswith("sdb and sdc cannot be told apart")
-    assert [sentence.split(":")[0] for sentence in each] == ["On sdb", "On sdc"]
-
-
-def test_of_many_targets_the_best_depth_of_each_is_told_in_one_sentence() -> None:
+def test_the_best_depth_of_each_target_is_told_before_which_is_fastest() -> None:
     rates = {"sda": (1e4, 2e4, 4e4), "sdb": (100.0, 101.0, 101.0), "sdc": (1500.0, 2900.0, 3000.0)}
     rows = [at(2**place, rate, name) for name, of in rates.items() for place, rate in enumerate(of)]
-    assert [plain_text(one) for one in depth_sentences(RunAnswer(tuple(rows)))] == [
-        (
-            "Best trade of rate and latency: 4 or more at a time on sda, 40 000 IOPS; 1 at a time on sdb, 100 IOPS; "
-            "2 at a time on sdc, 2 900 IOPS."
-        ),
-    ]
+    first, beside = run_sentences(RunAnswer(tuple(rows)))
+    assert (
+        plain_text(first)
+        == "Best queue depth: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS; 2 on sdc, 2 900 IOPS."
+    )
+    assert beside.startswith("sda is 6.7 to 13 times faster than sdc")
+
+
+def test_of_several_workloads_each_has_its_best_depths() -> None:
+    rows = [at(depth, 1e4 * depth, target) for target in ("sdb", "sdc") for depth in DEPTHS]
+    rows += [replace(one, workload="other", label="Other reads") for one in rows]
+    first, second, beside = run_sentences(RunAnswer(tuple(rows)))
+    assert plain_text(first).startswith("4 KiB random reads, best queue depth: 32 or more on sdb, 320 000 IOPS; 32")
+    assert second.startswith("Other reads, best queue depth: 32 or more on sdb")
+    assert beside.startswith("sdb and sdc cannot be told apart")
 
 
 def test_with_another_factor_the_curve_is_at_its_first_level() -> None:
