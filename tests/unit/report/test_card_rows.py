@@ -23,8 +23,8 @@ GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
     run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
 
-    def of(target: str, average: float, *metrics: str) -> PhaseRounds:
-        window = FiveRounds(average, 0.05, 0.02, 1.0, is_steady=True)
+    def of(target: str, average: float, *metrics: str, is_steady: bool = True) -> PhaseRounds:
+        window = FiveRounds(average, 0.05, 0.02, 1.0, is_steady)
         values = tuple(average * factor for factor in (9.0, 0.9, 1.0, 1.0, 1.0, 1.2))
         levels = [{"read_fraction": share, "block_size": "4KiB"} for share in ("0.0", "1.0")]
         tracked = [TrackedSeries("random", each, metrics[0], "1/s", values, window) for each in levels[: len(metrics)]]
@@ -45,6 +45,8 @@ def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
     assert [row.name for row in both.rows] == [
         f"{target}: random 4 KiB {what}" for what in ("writes", "reads") for target in ("sim:a", "sim:b")
     ]
+    restless = rows(of("sim:a", 1000.0, "iops"), of("sim:b", 250.0, "iops", is_steady=False))
+    assert [row.name for row in restless.rows] == ["sim:a", "sim:b, not steady"]
     assert rows_of_rounds(run) is None
 
 

@@ -150,11 +150,12 @@ def rows_of_rounds(content: ReportContent) -> Rows | None:
 
 
 def _round(name: str, series: TrackedSeries) -> Row:
-    """A mean over the window between its lowest and its highest round."""
+    """A mean over the window between its lowest and its highest round, and whether it was steady."""
     assert series.window is not None
     known = [value for value in series.values[-WINDOW_ROUNDS:] if value is not None]
     value, low, high = series.window.average, min(known), max(known)
     write = value_writer(series.metric)
+    name = name if series.window.is_steady else f"{name}, not steady"
     return Row(name, write(value), span_beside(write(value), write(low), write(high)), value, low, high)
 
 
