@@ -116,7 +116,7 @@ def test_a_level_that_is_not_to_be_had_is_told_before_anything_is_done(drivelab:
     file.write_text(HEAD + factor("apm", "as-found", "254"))
     answer = drivelab.run("run", str(file), str(device), "--erase", device.name)
     assert answer.returncode == 2
-    assert "error[P707] apm 254 on" in answer.stderr
+    assert "error[P707] apm 254 for" in answer.stderr
     assert "--skip-unavailable" in answer.stderr
     assert not drivelab.runs.exists()
     answer = drivelab.run("run", str(file), str(device), "--erase", device.name, "--skip-unavailable")

@@ -120,5 +120,5 @@ def test_a_killed_run_is_put_back_and_resumed_on_a_new_set(raid_guest: Guest) ->
     assert (run["status"], run.get("failures")) == ("complete", None)
     facts = run["targets"][0]["facts_before"]
     assert (facts["kind"], facts["raid"]["level"], len(facts["drives"])) == ("block_device", "raid5", 3)
-    assert run["plan"]["left_out"][0].startswith("scheduler none on raid5-")
+    assert run["plan"]["left_out"][0].startswith("scheduler none for raid5-")
     assert raid_guest.shell(nothing_left).stdout == ""

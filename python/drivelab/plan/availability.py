@@ -56,7 +56,7 @@ def in_words(refusals: Iterable[Refusal]) -> tuple[str, ...]:
     for (factor, reason, stays), of in targets.items():
         factors.setdefault((" and ".join(of), reason, stays), []).append(factor)
     return tuple(
-        f"{' and '.join(named)} on {of}: {reason}{_LEFT[len(named) > 1] if stays else ''}"
+        f"{' and '.join(named)} for {of}: {reason}{_LEFT[len(named) > 1] if stays else ''}"
         for (of, reason, stays), named in factors.items()
     )
 

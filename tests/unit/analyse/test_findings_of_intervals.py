@@ -77,10 +77,10 @@ class TestIntervalReach:
 
 
 class TestNotMeasured:
-    MISSING = "filesystem xfs on scratch-1GiB: mkfs.xfs is not installed: apt-get install xfsprogs"
+    MISSING = "filesystem xfs for scratch-1GiB: mkfs.xfs is not installed: apt-get install xfsprogs"
 
     def test_what_a_missing_program_would_have_measured_is_said(self) -> None:
-        left_out = ["write-cache on, off on scratch-1GiB: a loop device has none of its own", self.MISSING]
+        left_out = ["write-cache on, off for scratch-1GiB: a loop device has none of its own", self.MISSING]
         found = run_findings(RunEvidence(left_out))
         assert [(one.code, one.severity, one.text) for one in found] == [
             ("not-measured", "warning", f"not measured: {self.MISSING}"),

@@ -49,7 +49,7 @@ def test_a_level_that_is_not_to_be_had_is_refused_with_its_reason(
     with pytest.raises(DrivelabError) as refusal:
         make_plan(experiment(factors=[SCHEDULERS]), [disk], seed=1, settings=[KNOWN])
     assert refusal.value.code == "P707"
-    assert refusal.value.what == "scheduler bfq on Samsung 850 PRO 3456: it can be none, mq-deadline"
+    assert refusal.value.what == "scheduler bfq for Samsung 850 PRO 3456: it can be none, mq-deadline"
     assert "--skip-unavailable" in refusal.value.do
 
 
@@ -58,7 +58,7 @@ def test_all_levels_that_are_refused_for_one_reason_are_told_in_one_sentence(
 ) -> None:
     with pytest.raises(DrivelabError) as refusal:
         make_plan(experiment(factors=[WRITE_CACHE, SCHEDULERS]), [disk], seed=1, settings=[no_settings])
-    told = "write-cache on, off and scheduler none, bfq on Samsung 850 PRO 3456: it has none"
+    told = "write-cache on, off and scheduler none, bfq for Samsung 850 PRO 3456: it has none"
     assert refusal.value.what == told
 
 
@@ -67,19 +67,19 @@ def test_factors_that_stay_as_found_for_one_reason_share_a_sentence(
 ) -> None:
     plan = make_plan(experiment(factors=[WRITE_CACHE, SCHEDULERS]), [scratch], seed=1, settings=[no_settings])
     assert plan.left_out == (
-        "write-cache on, off on scratch-1GiB: it has none; it stays as it was found",
-        "scheduler none, bfq on scratch-1GiB: it has none",
+        "write-cache on, off for scratch-1GiB: it has none; it stays as it was found",
+        "scheduler none, bfq for scratch-1GiB: it has none",
     )
     no_level = {**SCHEDULERS, "levels": ["none", "bfq"]}
     plan = make_plan(experiment(factors=[WRITE_CACHE, no_level]), [scratch], seed=1, settings=[no_settings])
-    told = "write-cache on, off and scheduler none, bfq on scratch-1GiB: it has none; they stay as they were found"
+    told = "write-cache on, off and scheduler none, bfq for scratch-1GiB: it has none; they stay as they were found"
     assert plan.left_out == (told,)
 
 
 def test_it_is_left_out_and_named_when_the_user_says_so(experiment: MakeExperiment, disk: TargetFacts) -> None:
     plan = make_plan(experiment(factors=[SCHEDULERS]), [disk], seed=1, settings=[KNOWN], skip_unavailable=True)
     assert measured(plan, "scheduler") == {"as-found", "none"}
-    assert plan.left_out == ("scheduler bfq on Samsung 850 PRO 3456: it can be none, mq-deadline",)
+    assert plan.left_out == ("scheduler bfq for Samsung 850 PRO 3456: it can be none, mq-deadline",)
 
 
 def test_a_scratch_drive_leaves_out_what_it_has_not_without_being_told(
@@ -114,7 +114,7 @@ def test_a_factor_without_any_level_stays_as_found_and_the_others_are_measured(
     assert len(plan.steps) == 2 * 4
     # nobody could read it back: it is not asked for
     assert all(not step.settings for step in plan.steps)
-    assert plan.left_out == ("write-cache on, off on scratch-1GiB: it has none; it stays as it was found",)
+    assert plan.left_out == ("write-cache on, off for scratch-1GiB: it has none; it stays as it was found",)
 
 
 def test_the_level_that_a_setting_has_is_to_be_had_though_it_cannot_be_set(
@@ -123,7 +123,7 @@ def test_the_level_that_a_setting_has_is_to_be_had_though_it_cannot_be_set(
     known = {"write-cache": SettingFacts("write-cache", value="off", reason="the drive has no volatile cache")}
     plan = make_plan(experiment(factors=[WRITE_CACHE]), [disk], seed=1, settings=[known], skip_unavailable=True)
     assert measured(plan, "write-cache") == {"off"}
-    assert plan.left_out == ("write-cache on on Samsung 850 PRO 3456: the drive has no volatile cache",)
+    assert plan.left_out == ("write-cache on for Samsung 850 PRO 3456: the drive has no volatile cache",)
 
 
 def test_what_nobody_knows_about_is_tried(experiment: MakeExperiment, disk: TargetFacts) -> None:
@@ -160,7 +160,7 @@ def test_a_drive_without_discard_or_purge_is_not_trimmed_nor_purged(
     factors = [{"setting": action, "levels": ["none", level]}, {"setting": "filesystem", "levels": ["ext4"]}]
     with pytest.raises(DrivelabError) as refusal:
         make_plan(experiment(factors=factors), [target], seed=1)
-    assert refusal.value.what.startswith(f"{action} {level} on")
+    assert refusal.value.what.startswith(f"{action} {level} for")
     plan = make_plan(experiment(factors=factors), [target], seed=1, skip_unavailable=True)
     assert measured(plan, action) == {"none"}
     assert {step.actions[action] for step in plan.steps} == {"none"}
@@ -173,7 +173,7 @@ def test_an_action_that_cannot_be_done_at_all_is_not_done_and_named(
     plan = make_plan(asked, [directory], seed=1, skip_unavailable=True)
     assert {(step.levels["trim"], step.actions["trim"]) for step in plan.steps} == {("none", "none")}
     (sentence,) = plan.left_out
-    assert sentence == "trim device on /srv/data: the target is no block device; it stays as it was found"
+    assert sentence == "trim device for /srv/data: the target is no block device; it stays as it was found"
 
 
 def test_fstrim_needs_a_file_system_on_the_device(experiment: MakeExperiment, disk: TargetFacts) -> None:
@@ -228,7 +228,7 @@ def test_a_directory_keeps_its_file_system_when_the_user_says_so(
     assert len(plan.steps) == 4
     assert all(step.filesystem is None and step.levels == {"filesystem": "as-found"} for step in plan.steps)
     (sentence,) = plan.left_out
-    assert sentence.startswith("filesystem raw, ext4, xfs on /srv/data: it lies on one already")
+    assert sentence.startswith("filesystem raw, ext4, xfs for /srv/data: it lies on one already")
 
 
 @pytest.mark.provokes("P708")

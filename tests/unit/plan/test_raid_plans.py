@@ -83,7 +83,7 @@ def test_settings_of_a_drive_are_left_out_with_the_reason(experiment: MakeExperi
     plan = make_plan(experiment(**keys), [raid], seed=1, settings=[NO_SCHEDULER])
     assert {step.levels["scheduler"] for step in plan.steps} == {"as-found"}
     assert plan.left_out == (
-        "scheduler none, mq-deadline on raid5-sdc-sdd-sde: 3 drives lie beneath; it stays as it was found",
+        "scheduler none, mq-deadline for raid5-sdc-sdd-sde: 3 drives lie beneath; it stays as it was found",
     )
 
 

@@ -79,7 +79,7 @@ def test_no_warning_is_cut_within_a_word() -> None:
 
 def test_what_was_left_out_is_told_however_much_there_is_to_warn_of() -> None:
     warned = [FindingLine("warning", f"warning {number}", code=str(number)) for number in range(5)]
-    left_out = FindingLine("note", "not measured: write-cache on, off on sdb: it has none", code="not-measured")
+    left_out = FindingLine("note", "not measured: write-cache on, off for sdb: it has none", code="not-measured")
     told = [str(line) for line in warning_lines([*warned, left_out], plain=False)]
-    assert told[3] == "i not measured: write-cache on, off on sdb: it has none"
+    assert told[3] == "i not measured: write-cache on, off for sdb: it has none"
     assert told[4:] == ["  and 2 more: --details"]
