@@ -10,8 +10,11 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.setting import AS_FOUND, UNITS
 from drivelab.model.units import format_bytes, format_count, format_duration_ns, parse_bytes
 
-# factors whose levels say of themselves what they are: ext4, discard
-_SAID_BY_THEIR_LEVELS = ("filesystem", "mount")
+READ_FRACTION = "read_fraction"
+# factors whose levels say of themselves what they are: ext4, discard, reads
+_SAID_BY_THEIR_LEVELS = ("filesystem", "mount", READ_FRACTION)
+# levels of the last, in per cent
+_OF_ONE_KIND = {0: "writes", 100: "reads"}
 # keys of workloads that are numbers of bytes
 _BYTES_KEYS = ("block_size", "record_size", "file_size", "shift", "offset", "size", "bytes")
 _EXPLAINED = {"shift": "the offset within a block"}
@@ -32,9 +35,11 @@ def level_size(level: str) -> float:
 
 
 def level_text(name: str, level: str) -> str:
-    """A level with its unit, where it is a number that has one, and sizes in one form: ``128 KiB``, ``1 B``."""
+    """A level with its unit, where it is a number that has one, and sizes in one form: ``128 KiB``, ``R/W 65/35``."""
     if name in _BYTES_KEYS:
         return _size(level)
+    if name == READ_FRACTION:
+        return _mix(level)
     if re.fullmatch(r"[0-9.]+%", level):
         return f"{level[:-1]} %"
     if not level.isdecimal():
@@ -76,7 +81,7 @@ def factor_words(name: str) -> str:
 def level_phrase(name: str, level: str) -> str:
     """A level with the name of its factor, unless it speaks for itself: ``ext4``, ``queue depth 4``."""
     if name in _SAID_BY_THEIR_LEVELS:
-        return level
+        return level_text(name, level)
     if name == "count" and level.isdecimal():
         return f"{format_count(int(level))} I/Os"
     if name == "direct":
@@ -90,3 +95,12 @@ def _size(level: str) -> str:
     except DrivelabError:
         # a share of the target, or several sizes
         return level
+
+
+def _mix(level: str) -> str:
+    try:
+        reads = round(100 * float(level))
+    except ValueError:
+        # it is in words
+        return level
+    return _OF_ONE_KIND.get(reads, f"R/W {reads}/{100 - reads}")

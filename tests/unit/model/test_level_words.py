@@ -23,9 +23,13 @@ def test_the_examples_hold() -> None:
         ("fill_level", "20%", "20 %"),
         ("fill_level", "1GiB", "1GiB"),
         ("queue_depth", "4096", "4096"),
+        ("read_fraction", "0.65", "R/W 65/35"),
+        ("read_fraction", "1.0", "reads"),
+        ("read_fraction", "0", "writes"),
+        ("read_fraction", "R/W 65/35", "R/W 65/35"),
     ],
 )
-def test_one_size_has_one_form(name: str, written: str, text: str) -> None:
+def test_a_level_has_one_form(name: str, written: str, text: str) -> None:
     assert level_text(name, written) == text
 
 
@@ -41,3 +45,7 @@ def test_one_size_has_one_form(name: str, written: str, text: str) -> None:
 )
 def test_a_level_stands_with_its_factor_unless_it_speaks_for_itself(levels: dict[str, str], phrase: str) -> None:
     assert levels_phrase(levels) == phrase
+
+
+def test_a_mix_speaks_for_itself() -> None:
+    assert levels_phrase({"read_fraction": "0.65", "block_size": "4KiB"}) == "R/W 65/35, block size 4 KiB"

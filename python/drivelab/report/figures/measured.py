@@ -150,13 +150,13 @@ def level_number(level: str) -> float | None:
 
 @lru_cache(maxsize=4096)
 def number_words(factor: str, number: float) -> str:
-    """A level that is a number, for people: ``4 KiB``, ``20 %``, ``16``."""
+    """A level that is a number, for people: ``4 KiB``, ``20 %``, ``16``, ``R/W 65/35``."""
     unit = FACTOR_UNITS.get(factor, "")
     if unit == "B":
         return format_bytes(number)
     if unit == "ns":
         return format_duration_ns(number)
-    return f"{number:g} {unit}" if unit else f"{number:g}"
+    return f"{number:g} {unit}" if unit else level_text(factor, f"{number:g}")
 
 
 def factor_words(factor: str) -> str:

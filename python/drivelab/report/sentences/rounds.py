@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.level_words import level_text, levels_phrase
+from drivelab.model.level_words import READ_FRACTION, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
 from drivelab.model.rounds import ChosenPoint, PhaseRounds, TrackedSeries
@@ -21,8 +21,7 @@ SCALED_DOWN = "A rehearsal (--quick)"
 _WORDS_OF_REST = 3
 _TARGETS_MIN = 2
 _UNNAMED = "rounds"
-READ_FRACTION, _SIZE, _WRITE_CACHE = "read_fraction", "block_size", "write-cache"
-_WHOLE = {0: "writes", 100: "reads"}
+_SIZE, _WRITE_CACHE = "block_size", "write-cache"
 
 
 def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
@@ -132,18 +131,12 @@ def series_words(series: TrackedSeries) -> str:
 def combination_words(workload: str, levels: Mapping[str, str]) -> str:
     """``random 4 KiB writes, queue depth 4``; of a mix ``random 4 KiB, R/W 65/35``."""
     own = {name: levels[name] for name in (_SIZE, READ_FRACTION) if name in levels}
-    mix = mix_text(own[READ_FRACTION]) if READ_FRACTION in own else ""
+    mix = level_text(READ_FRACTION, own[READ_FRACTION]) if READ_FRACTION in own else ""
     size = level_text(_SIZE, own[_SIZE]) if _SIZE in own else ""
-    is_mix = mix not in _WHOLE.values()
+    is_mix = "/" in mix
     first = " ".join(filter(None, (workload, size, "" if is_mix else mix)))
     others = varied_phrase({name: level for name, level in levels.items() if name not in own})
     return ", ".join(filter(None, (first, mix if is_mix else "", others)))
-
-
-def mix_text(read_fraction: str) -> str:
-    """``reads``, ``writes`` or ``R/W 65/35``."""
-    reads = round(100 * float(read_fraction))
-    return _WHOLE.get(reads, f"R/W {reads}/{100 - reads}")
 
 
 def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> str:

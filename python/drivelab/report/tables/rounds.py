@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from drivelab.model.level_words import level_text
+from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.metric import metric_of
 from drivelab.model.rounds import PhaseRounds, WindowAverage
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import column_unit, number_text, percent_text
-from drivelab.report.sentences.rounds import READ_FRACTION, mix_text, series_words, tracked_text
+from drivelab.report.sentences.rounds import series_words, tracked_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn, numbered, text_rows
 
 _SHOWN: tuple[tuple[str, str, str], ...] = (
@@ -89,8 +89,9 @@ def _matrices(one: PhaseRounds, *, several: bool) -> Iterator[Table]:
         if not any(value is not None for value in values):
             continue
         shown = column_unit(values, unit)
+        unit_name = "" if unit == "1/s" else shown.name
         heads = [
-            TableColumn(_head(across, levels) or title, "" if unit == "1/s" else shown.name, is_number=True)
+            TableColumn(", ".join(map(level_phrase, across, levels)) or title, unit_name, is_number=True)
             for levels in columns
         ]
         body = []
@@ -108,17 +109,6 @@ def _matrices(one: PhaseRounds, *, several: bool) -> Iterator[Table]:
             caption,
             data=_data(one, cells, varied, name),
         )
-
-
-def _head(names: Sequence[str], levels: Sequence[str]) -> str:
-    """``R/W 65/35`` of a mix, else each factor with its level."""
-    words = []
-    for name, level in zip(names, levels, strict=True):
-        if name == READ_FRACTION:
-            words.append(mix_text(level))
-        else:
-            words.append(f"{name.replace('_', ' ')} {level_text(name, level)}")
-    return ", ".join(words)
 
 
 def _text(cell: WindowAverage | None, name: str, scale: float) -> str:
