@@ -45,7 +45,7 @@ from drivelab.plan.program_trials import require_files_of_program
 from drivelab.report.content import ReportContent
 from drivelab.report.html import FILE_NAME
 from drivelab.report.terminal.text import render_check, text_console
-from drivelab.report.terminal.wrapped import without_trailing_blanks
+from drivelab.report.terminal.wrapped import trimmed
 from drivelab.run.check import CheckResults, facts_after, files_of_check, record_check
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.progress import RunProgress
@@ -378,7 +378,6 @@ def print_check(
         trials=[trial for trial in content.trials if not trial.name.startswith(PROBE)],
         plain=not console.encoding.startswith("utf"),
     )
-    with console.capture() as capture:
+    with trimmed(console):
         console.print(answer)
-    console.file.write(without_trailing_blanks(capture.get()))
     print(f"\nrun:    {directory}")

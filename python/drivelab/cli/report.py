@@ -39,7 +39,7 @@ from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.plots import TextPlots
-from drivelab.report.terminal.wrapped import without_trailing_blanks
+from drivelab.report.terminal.wrapped import trimmed
 from drivelab.store.followed import StoredFollowed
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
@@ -224,9 +224,8 @@ def print_joint(joint: Joint) -> None:
         The report.
     """
     console = make_console()
-    with console.capture() as capture:
+    with trimmed(console):
         _print_joint(joint, console)
-    console.file.write(without_trailing_blanks(capture.get()))
 
 
 def _print_joint(joint: Joint, console: Console) -> None:

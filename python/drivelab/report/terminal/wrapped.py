@@ -6,6 +6,7 @@ import io
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from drivelab.model.units import glued
@@ -13,7 +14,7 @@ from drivelab.report.parts_of_text import parts_within
 from drivelab.report.terminal.clean_text import terminal_text
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 # of a screen that is not asked for its own
 WIDTH = 80
@@ -47,6 +48,14 @@ def line_count(shown: RenderableType) -> int:
 
     console = Console(width=WIDTH, file=io.StringIO(), color_system=None)
     return sum(1 for _ in console.render_lines(shown))
+
+
+@contextmanager
+def trimmed(console: Console) -> Iterator[None]:
+    """What is printed meanwhile is written at the end, without the blanks at the end of its lines."""
+    with console.capture() as capture:
+        yield
+    console.file.write(without_trailing_blanks(capture.get()))
 
 
 def without_trailing_blanks(text: str) -> str:
