@@ -16,7 +16,7 @@ from drivelab.analyse.long_run_variance import autocovariance
 from drivelab.analyse.reference_drift import inversion_counts, theil_sen
 from drivelab.model.estimate import Estimate
 from drivelab.model.phase import WINDOW_ROUNDS
-from drivelab.model.rounds import FiveRounds
+from drivelab.model.rounds import RANGE_MAX, SLOPE_MAX, FiveRounds
 from drivelab.model.throughput_course import SteadyState
 from drivelab.model.units import format_decimal_bytes
 
@@ -24,8 +24,6 @@ Floats = NDArray[np.float64]
 
 # what the test of this name does; it is like SNIA's performance test specification, and no claim to comply with it
 PROFILE = "pts-like"
-RANGE_MAX = 0.20
-SLOPE_MAX = 0.10
 ROUND_CAPACITY_SHARE = 0.05
 # of what a round is to be: rounds are whole intervals, and longer ones make a capacity of too few of them
 ROUND_BYTES_AT_MOST = 1.5

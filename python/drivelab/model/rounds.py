@@ -10,6 +10,8 @@ from drivelab.model.estimate import Unit
 
 # why no further round is begun; empty while one is to follow
 PhaseEnd = Literal["", "steady", "capacities", "rounds"]
+# bounds of the criterion of five rounds, as shares of their average
+RANGE_MAX, SLOPE_MAX = 0.20, 0.10
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.figures.quantity import Scale, scale_of, value_axis
 from drivelab.report.numerals import number_text, percent_text
-from drivelab.report.sentences.rounds import tracked_text, varied_phrase
+from drivelab.report.sentences.rounds import RANGE_BOUND, SLOPE_BOUND, tracked_text, varied_phrase
 
 HEIGHT_PX, WINDOW_HEIGHT_PX = 340, 300
 LINES_AT_MOST = 8
@@ -31,8 +31,8 @@ def steady_convergence(rounds: Sequence[PhaseRounds]) -> Figure | None:
         title="Steady state convergence",
         caption=(
             "One point for each round. The band holds the five rounds of the measurement, over which the thick lines "
-            "decide: their range is at most 20\u00a0% of the average, and the straight line through them moves by at "
-            "most 10\u00a0% of it."
+            f"decide: their range is {RANGE_BOUND} of the average, and the straight line through them moves by "
+            f"{SLOPE_BOUND} of it."
         ),
         plots=tuple(_convergence(one, one.target if several else "") for one in judged),
         table=DataTable(

@@ -8,7 +8,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import READ_FRACTION, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
-from drivelab.model.rounds import ChosenPoint, PhaseRounds, TrackedSeries
+from drivelab.model.rounds import RANGE_MAX, SLOPE_MAX, ChosenPoint, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.numerals import latency_text, number_text, percent_text, value_writer
@@ -21,6 +21,7 @@ SCALED_DOWN = "A rehearsal (--quick)"
 _WORDS_OF_REST = 3
 _TARGETS_MIN = 2
 _UNNAMED = "rounds"
+RANGE_BOUND, SLOPE_BOUND = (f"at most {100 * bound:.0f}\u00a0%" for bound in (RANGE_MAX, SLOPE_MAX))
 _SIZE, _WRITE_CACHE = "block_size", "write-cache"
 
 
@@ -171,7 +172,7 @@ def _why_not(one: PhaseRounds, *, several: bool) -> Iterator[str]:
         more = f"; and {len(restless) - 1} more" if len(restless) > 1 else ""
         yield (
             f"{metric} of {series_words(series)}{_where(one, several=several)} {'were' if is_iops else 'was'} not "
-            f"steady: range {spread} (at most 20\u00a0%), best line {line} (at most 10\u00a0%){more}."
+            f"steady: range {spread} ({RANGE_BOUND}), best line {line} ({SLOPE_BOUND}){more}."
         )
 
 

@@ -11,7 +11,7 @@ from drivelab.model.rounds import PhaseRounds, WindowAverage
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import column_unit, number_text, percent_text
-from drivelab.report.sentences.rounds import series_words, tracked_text
+from drivelab.report.sentences.rounds import RANGE_BOUND, SLOPE_BOUND, series_words, tracked_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn, numbered, text_rows
 
 _SHOWN: tuple[tuple[str, str, str], ...] = (
@@ -60,8 +60,8 @@ def _verdicts(judged: Sequence[PhaseRounds]) -> Table:
             phase = f"{one.target}: {one.phase}" if len({each.target for each in judged}) > 1 else one.phase
             rows.append((phase, f"{metric}: {words}", str(one.rounds), span, *numbers, verdict))
     caption = (
-        "Range: highest less lowest of the five rounds, at most 20\u00a0% of their average. Best line: what the "
-        "least-squares line through them rises or falls by from the first to the last, at most 10\u00a0% of it."
+        f"Range: highest less lowest of the five rounds, {RANGE_BOUND} of their average. Best line: what the "
+        f"least-squares line through them rises or falls by from the first to the last, {SLOPE_BOUND} of it."
     )
     return Table(KEY, "Steady state", tuple(map(TableColumn, heads)), text_rows(rows), caption)
 
