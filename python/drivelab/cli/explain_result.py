@@ -193,13 +193,13 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     # imported here: JSON needs no terminal library
     from rich.text import Text
 
-    from drivelab.report.terminal.run_screen import SHORT, warning_lines
+    from drivelab.report.terminal.run_screen import NOT_MEASURED, warning_lines
     from drivelab.report.terminal.waterfall import explanation_in_short, explanation_lines
 
     console = make_console()
     # the slowest of a counted number of operations are known however short they took
-    limits = [one for one in finding_lines_of(run) if (one.code, one.severity) != (SHORT, "note")]
-    warnings = [] if details else list(warning_lines(limits, _is_plain(console)))
+    told = warning_lines(finding_lines_of(run), _is_plain(console), notes=(NOT_MEASURED,))
+    warnings = [] if details else list(told)
     missing = missing_traces(run)
     if len(found) > 1:
         print_level_reasons(traced, console)

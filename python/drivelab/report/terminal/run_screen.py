@@ -5,7 +5,7 @@ Everything else is in the page, and in the long text of ``drivelab report RUN --
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from drivelab.model.run_answer import CombinationResult, RunAnswer
@@ -171,11 +171,16 @@ def with_drifts(answer: RunAnswer, findings: Sequence[FindingLine]) -> list[Find
     return [*drifts, *(one for one in findings if not drifts or one.code != DRIFT)]
 
 
-def warning_lines(findings: Sequence[FindingLine], plain: bool, most: int = WARNINGS_MAX) -> Iterator[RenderableType]:
-    """The gravest findings, a line or two each; of notes that trials were short, and what was not measured."""
+def warning_lines(
+    findings: Sequence[FindingLine],
+    plain: bool,
+    most: int = WARNINGS_MAX,
+    notes: Collection[str] = (SHORT, NOT_MEASURED),
+) -> Iterator[RenderableType]:
+    """The gravest findings, a line or two each; of notes those of these codes."""
     from rich.text import Text
 
-    found = [one for one in findings if one.severity in _STYLES or one.code in (SHORT, NOT_MEASURED)]
+    found = [one for one in findings if one.severity in _STYLES or one.code in notes]
     # what somebody asked for and will look for in vain is told however much there is to warn of
     told = [*found[:most], *(one for one in found[most:] if one.code == NOT_MEASURED)]
     for one in told:
