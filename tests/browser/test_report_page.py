@@ -153,6 +153,31 @@ def test_names_of_trials_are_not_broken_letter_by_letter(open_page: OpenPage) ->
     assert min(widths_px) >= 150
 
 
+@pytest.mark.parametrize("width", [1280, 820, 700, 390])
+def test_words_of_a_source_are_not_broken(open_page: OpenPage, width: int) -> None:
+    page = open_page("check-directory", width=width, fresh=True).page
+    broken = page.evaluate(
+        """() => {
+          document.querySelectorAll("details").forEach((fold) => fold.open = true);
+          document.querySelectorAll(".checks .source").forEach((cell) => {
+            cell.textContent = "documentation of etcd: wal_fsync_duration_seconds p99 of a quiet machine";
+          });
+          const lines = (node, from, to) => {
+            const range = document.createRange();
+            range.setStart(node, from);
+            range.setEnd(node, to);
+            return new Set([...range.getClientRects()].map((box) => box.top)).size;
+          };
+          const words = [...document.querySelectorAll(".checks .source")].map((cell) => cell.firstChild)
+            .flatMap((node) => [...node.data.matchAll(/\\w+/g)].map((word) => [node, word]));
+          return words.length ? words.filter(([node, word]) => lines(node, word.index, word.index + word[0].length) > 1)
+            .map(([_, word]) => word[0]) : ["no word"];
+        }"""
+    )
+    assert broken == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize("name", ["check-hostile-names", "settings-scan-drive", "fill-level-drive", LARGE])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, name: str, width: int) -> None:
