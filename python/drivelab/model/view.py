@@ -75,6 +75,8 @@ class BuiltInView(View):
         What a page's name of a row is made of.
     page_heads : mapping of str to str
         What stands below a page's head, where that is none of ours; empty for the number.
+    page_words : mapping of str to mapping of str to str
+        How a page writes levels, where that is not as we do.
     """
 
     heads: Mapping[str, str] = Field(default_factory=dict)
@@ -85,3 +87,4 @@ class BuiltInView(View):
     page_caption: str = ""
     page_rows: tuple[str, ...] = (DRIVE,)
     page_heads: Mapping[str, str] = Field(default_factory=dict)
+    page_words: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)

@@ -12,7 +12,7 @@ from drivelab.report.tables.drive_rows import DriveRow, drive_identity, drive_ro
 from drivelab.report.tables.number import number_of, observation_notes
 from drivelab.report.tables.number_table import NoteList
 from drivelab.report.tables.page_form import PageRow, page_form, page_table
-from drivelab.report.tables.small_writes import WRITE_CACHE, SmallWrite, filesystem_words, small_writes
+from drivelab.report.tables.small_writes import FILESYSTEM, WRITE_CACHE, SmallWrite, small_writes
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 KEY = "disks"
@@ -79,7 +79,7 @@ def _tell(disk: _Disk, row: DriveRow, write: SmallWrite, *, is_alone: bool) -> N
     if first is None:
         return
     settings = [] if is_alone else [write.title]
-    settings += [filesystem_words(first.levels)]
+    settings += [first.levels.get(FILESYSTEM, "")]
     cache = first.levels.get(WRITE_CACHE, AS_FOUND)
     settings += [f"write cache {cache}"] if cache != AS_FOUND else []
     inside = ", ".join(each for each in settings if each)

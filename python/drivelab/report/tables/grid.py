@@ -306,7 +306,8 @@ def _page_grid(view: BuiltInView, part: Sequence[_Seen], page: ResultSet, form: 
 
 
 def _page_word(view: BuiltInView, name: str, seen: _Seen) -> str:
-    return seen.row.drive.name if name == DRIVE else _word(view, name, seen)
+    words = {**view.words, **view.page_words}
+    return seen.row.drive.name if name == DRIVE else _word(view.model_copy(update={"words": words}), name, seen)
 
 
 def _page_caption(view: BuiltInView, form: PageForm, rows: Sequence[PageRow]) -> str:

@@ -23,7 +23,6 @@ FILESYSTEM, MOUNT, WRITE_CACHE, BLOCK_SIZE = "filesystem", "mount", "write-cache
 # every factor with its level, in the order of the names
 Levels = tuple[tuple[str, str], ...]
 _SETTINGS = (FILESYSTEM, MOUNT, WRITE_CACHE)
-_FILESYSTEM_WORDS = {"raw": "RAW", "ext4": "Ext4", "ext3": "Ext3", "xfs": "XFS", "btrfs": "Btrfs", "f2fs": "F2FS"}
 _NAMES = {MEAN_LATENCY: "mean", LATENCY: "median"}
 
 
@@ -125,12 +124,6 @@ def small_writes(sets: Sequence[ResultSet]) -> tuple[SmallWrite, ...]:
         )
         for group, found in members.items()
     )
-
-
-def filesystem_words(levels: Mapping[str, str]) -> str:
-    """A file system as tables head it: ``RAW``, ``Ext4``."""
-    level = levels.get(FILESYSTEM, "")
-    return _FILESYSTEM_WORDS.get(level, level)
 
 
 def other_levels(levels: Mapping[str, str]) -> Levels:

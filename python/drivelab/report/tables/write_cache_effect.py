@@ -24,7 +24,8 @@ _CAPTION = (
     "round, which is said. Where the interval of a ratio holds 1 nothing is shown either way."
 )
 _NOISE = "within the noise"
-_STATES = ("Enabled", "Disabled")
+# with what pages call them
+_STATES = {"on": "Enabled", "off": "Disabled"}
 # below each of the heads
 _Numbers = tuple[Number | None, ...]
 
@@ -87,10 +88,10 @@ def _rows(one: _Effect, *, is_alone: bool) -> list[NumberRow]:
     notes = [_where(pair, name) for pair, name in ((one.bandwidth, "bandwidth"), (one.latency, "latency"))]
     notes += one.write.row_notes(one.row) if one.write is not None else ()
     shown = []
-    for state, numbers in zip(_STATES, _states(one), strict=True):
-        told = [_as_page(one.row, state, head, number) for head, number in zip(_HEADS, numbers, strict=True)]
+    for (state, printed), numbers in zip(_STATES.items(), _states(one), strict=True):
+        told = [_as_page(one.row, printed, head, number) for head, number in zip(_HEADS, numbers, strict=True)]
         words = {place: _ratio_words(told[place], place == 1) for place in (1, 3)}
-        text_notes = tuple(note for note in notes if note) if state == _STATES[0] else ()
+        text_notes = tuple(note for note in notes if note) if state == "on" else ()
         shown.append(NumberRow((one.row.name, title, state), tuple(told), words, text_notes))
     return shown
 
@@ -134,7 +135,7 @@ def _as_page(row: DriveRow, state: str, head: str, number: Number | None) -> Num
 
 def _page_rows(one: _Effect) -> list[PageRow]:
     rows = []
-    for state, numbers in zip(_STATES, _states(one), strict=True):
+    for state, numbers in zip(_STATES.values(), _states(one), strict=True):
         texts = {"drive": one.row.drive.name, "write cache": state}
         known = {head: number for head, number in zip(_HEADS, numbers, strict=True) if number is not None}
         texts |= {head: effect_words(known.get(head), head == _HEADS[1]) for head in (_HEADS[1], _HEADS[3])}

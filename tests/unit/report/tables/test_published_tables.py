@@ -143,9 +143,9 @@ def test_the_raw_table_has_a_row_per_setting_with_its_commands(make: Make) -> No
     found = column_texts(table)
     assert found["drive"] == ("A", "A")
     assert found["firmware"] == ("F1", "F1")
-    assert found["write cache"] == ("Disabled", "Enabled")
-    assert found["file system"] == ("Ext4", "RAW")
-    assert found["TRIM"] == ("Yes", "-")
+    assert found["write cache"] == ("off", "on")
+    assert found["file system"] == ("ext4", "raw")
+    assert found["TRIM"] == ("yes", "-")
     assert found["median latency [ms]"] == ("3.00", "1.00")
     assert found["device writes per operation"] == ("3.00", "–")
     assert found["device flushes per operation"] == ("1.00–2.00", "–")
@@ -173,11 +173,11 @@ def test_the_effect_of_the_write_cache_is_told_honestly(two_drives: ResultSet) -
         "latency improvement",
     ]
     assert texts(table) == [
-        ["Quick 480 GB", "Enabled", "500", "", "1.00", ""],
-        ["Quick 480 GB", "Disabled", "125", "4.0x", "0.250", "4.0x"],
-        ["Slow 1 TB", "Enabled", "100", "", "10.0", ""],
+        ["Quick 480 GB", "on", "500", "", "1.00", ""],
+        ["Quick 480 GB", "off", "125", "4.0x", "0.250", "4.0x"],
+        ["Slow 1 TB", "on", "100", "", "10.0", ""],
         # 103 MB/s with the cache off: an interval of the ratio that holds 1 shows nothing
-        ["Slow 1 TB", "Disabled", "103", "0.97x (within the noise)", "2.50", "4.0x"],
+        ["Slow 1 TB", "off", "103", "0.97x (within the noise)", "2.50", "4.0x"],
     ]
     assert table.rows[1][3].interval == "3.77–4.25"
     assert best(table) == [(0, 2), (1, 4)]
@@ -229,7 +229,7 @@ def test_disks_tell_in_words_what_every_host_says(make: Make) -> None:
     facts = {"Intel 520 120 GB": {"model": "Intel 520", "serial": "S1", "printed": {"capacitor": "no"}}}
     table = disks([make("run", *own, drives=facts)])
     assert texts(table) == [
-        ["Intel 520", "1", "no", "440\u00a0µs per write on rc66, 440\u00a0µs per write on x1 (Ext4)"]
+        ["Intel 520", "1", "no", "440\u00a0µs per write on rc66, 440\u00a0µs per write on x1 (ext4)"]
     ]
 
 
