@@ -95,7 +95,7 @@ def test_the_best_depth_of_each_target_is_told_before_which_is_fastest() -> None
         plain_text(first)
         == "Best queue depth: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS; 2 on sdc, 2 900 IOPS."
     )
-    assert beside.startswith("sda is 6.7 to 13 times faster than sdc")
+    assert beside.startswith("sda is 6.7 to 13 times as fast as sdc")
 
 
 def test_of_several_workloads_each_has_its_best_depths() -> None:
