@@ -53,6 +53,8 @@ class ComparedTrial:
         How it was carried out.
     label : str
         Its workload for people.
+    is_lasting : bool
+        Whether its rates are what lasts, not what a cache took at first.
     """
 
     run: int
@@ -60,6 +62,7 @@ class ComparedTrial:
     trial: RunTrial
     conduct: TrialConduct = field(default_factory=TrialConduct)
     label: str = ""
+    is_lasting: bool = False
 
     @property
     def workload(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from drivelab.analyse.command_changes import Bounds
 from drivelab.analyse.comparability import TrialConduct
@@ -13,7 +13,8 @@ from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
 from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Unit
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.lasting_rate import lasting_share
 from drivelab.model.metric import COMMANDS
 from drivelab.store.read import StoredRun
 
@@ -35,12 +36,15 @@ class ReadRun:
         How each trial was carried out, by its name.
     titles : mapping of str to str
         What each workload is for people.
+    lasting_shares : mapping of str to float
+        Of trials of a check whose rate is that of a cache: what lasts, over what was measured.
     """
 
     trials: list[RunTrial]
     units: Mapping[str, Unit]
     conducts: Mapping[str, StoredConduct]
     titles: Mapping[str, str]
+    lasting_shares: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
@@ -53,7 +57,17 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
     """
     trials, units = trials_of_run(run, metrics)
     titles = experiment_order(run.record.experiment).titles
-    return ReadRun(trials, units, conduct_of_trials(run), titles)
+    conducts = conduct_of_trials(run)
+    # an experiment tells what was measured, a check what lasts
+    is_check = run.record.experiment.get("name") == "check"
+    shares = {one.name: _lasting_share(one, conducts) for one in trials if is_check}
+    known = {name: share for name, share in shares.items() if share is not None}
+    return ReadRun(trials, units, conducts, titles, known)
+
+
+def _lasting_share(trial: RunTrial, conducts: Mapping[str, StoredConduct]) -> float | None:
+    findings = conducts[trial.name].findings if trial.name in conducts else ()
+    return lasting_share(findings, trial.values)
 
 
 def compared_trials(side: Sequence[ReadRun], places: Mapping[str, str]) -> Iterator[ComparedTrial]:
@@ -66,14 +80,24 @@ def compared_trials(side: Sequence[ReadRun], places: Mapping[str, str]) -> Itera
     places : mapping of str to str
         What stands for each target, by its label; a label that is missing stands for itself.
     """
+    # where it is not known of every trial of the side, what was measured stands beside what was measured
+    unknown = {one.name for run in side for one in run.trials if one.name not in run.lasting_shares}
     for number, run in enumerate(side):
-        for trial in (one for one in run.trials if not one.name.startswith(PROBE)):
+        for measured in (one for one in run.trials if not one.name.startswith(PROBE)):
+            lasts = measured.name not in unknown
+            trial = _as_it_lasts(measured, run.lasting_shares[measured.name]) if lasts else measured
             stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
             commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
             # a trial of no experiment is a workload of its own
             label = run.titles.get(trial.workload, trial.workload) or stored.label
-            yield ComparedTrial(number, places.get(trial.target, trial.target), trial, conduct, label)
+            yield ComparedTrial(number, places.get(trial.target, trial.target), trial, conduct, label, lasts)
+
+
+def _as_it_lasts(trial: RunTrial, share: float) -> RunTrial:
+    rates = {name: value * share for name in (THROUGHPUT, RATE) if (value := trial.values.get(name)) is not None}
+    ends = {name: found for name, found in trial.ends.items() if name not in rates}
+    return replace(trial, values={**trial.values, **rates}, ends=ends)
 
 
 def _bounds(trial: RunTrial, metric: str) -> Bounds | None:

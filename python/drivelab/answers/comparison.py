@@ -95,7 +95,7 @@ def compare_runs(
         only_new=compared.only_new,
         left_out_base=left_out[0],
         left_out_new=left_out[1],
-        notes=tuple(_notes(base, new, compared)),
+        notes=(*_of_lasting([*ours, *theirs]), *_notes(base, new, compared)),
         part_differences=_part_differences(base, new),
         distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
     )
@@ -244,6 +244,11 @@ def _found_values(side: Sequence[ReadRun]) -> dict[str, dict[str, None]]:
             for what, amount in stored.amounts.items() if stored else ():
                 values.setdefault(f"{what} of {label}", {})[amount] = None
     return values
+
+
+def _of_lasting(trials: Sequence[ComparedTrial]) -> Iterator[str]:
+    if any(one.is_lasting for one in trials):
+        yield "Of writes that a cache took faster at first, what lasts is compared."
 
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:

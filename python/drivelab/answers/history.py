@@ -11,9 +11,11 @@ from typing import Any
 from drivelab.analyse.newest_run import RunOfHistory, judge_newest
 from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
 from drivelab.answers.measured_on import as_text
-from drivelab.model.estimate import Unit
+from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.history import NUMBERS, History, HistoryRow
+from drivelab.model.lasting_rate import as_it_lasts
 from drivelab.model.verdict import verdicts_in
+from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 
@@ -147,7 +149,7 @@ def _facts_of(record: RunRecord) -> dict[str, str]:
 def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], left_out: str) -> HistoryRow:
     record = run.record
     present = set(run.trial_names)
-    trials = {trial: run.estimates(trial) for trial, _ in NUMBERS.values() if trial in present}
+    trials = {trial: _estimates(run, trial) for trial, _ in NUMBERS.values() if trial in present}
     return HistoryRow(
         run=run.name,
         started_utc=record.started_utc,
@@ -167,6 +169,12 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], lef
         error=record.error,
         outcomes=outcomes if len(outcomes := _outcomes(record)) > 1 else {},
     )
+
+
+def _estimates(run: StoredRun, trial: str) -> dict[str, Estimate]:
+    """The numbers of a trial as the check that it is of told them."""
+    row = run.trial(trial)
+    return as_it_lasts(run.estimates_of(row), findings_in(row["findings_json"], trial))
 
 
 def _outcomes(record: RunRecord) -> Counter[str]:

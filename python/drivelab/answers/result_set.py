@@ -13,12 +13,14 @@ from drivelab.answers.measured_on import MeasuredTarget, as_text, machine_of, me
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
+from drivelab.model.lasting_rate import as_it_lasts
 from drivelab.model.metric import COMMANDS, metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.store import layout
+from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials, trial_columns
 
@@ -237,7 +239,7 @@ def _rows(run: StoredRun, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _of_trial(row: Mapping[str, Any], note: TrialNotes, targets: Mapping[str, MeasuredTarget]) -> Iterator[Observation]:
-    estimates = StoredRun.estimates_of(row)
+    estimates = as_it_lasts(StoredRun.estimates_of(row), findings_in(row["findings_json"], row["trial"]))
     target = targets[as_text(row.get("target"))]
     counts = {name: estimates[name] for name in COMMANDS if name in estimates}
     commands = {name: (x.low, x.high) for name, x in counts.items() if x.low is not None and x.high is not None}

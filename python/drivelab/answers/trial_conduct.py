@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from drivelab.analyse.comparability import TrialConduct
+from drivelab.model.finding import Finding
 from drivelab.model.units import format_bytes, format_duration_ns, format_percent
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, findings_in
@@ -39,12 +40,15 @@ class StoredConduct:
         Codes of the findings that limit what its numbers mean.
     label : str
         What the trial is for people.
+    findings : sequence of Finding
+        What is to be known of it.
     """
 
     conduct: TrialConduct
     amounts: Mapping[str, str] = field(default_factory=dict)
     warnings: Collection[str] = ()
     label: str = ""
+    findings: Sequence[Finding] = ()
 
 
 def conduct_of_trials(run: StoredRun) -> dict[str, StoredConduct]:
@@ -77,7 +81,7 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
             invalid=sorted({*invalid, *of_run}),
         )
         warnings = {one.code for one in of_trial if one.severity == "warning"}
-        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "")
+        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "", of_trial)
     return found
 
 
