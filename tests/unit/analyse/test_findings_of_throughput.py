@@ -97,6 +97,22 @@ class TestThroughputCliff:
         assert "memory that buffered writes go to" in memory.text
         (reads,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)], operation="read")))
         assert "heat" in reads.text
+        # what a limit of a volume is to be blamed for no cache of a drive is
+        limited = replace(target(None, [drive(virtual="virtual drive of a virtual machine")]))
+        for operation in ("read", "write"):
+            made = judged(trial([(40, 480e6), (160, 95e6)], operation=operation))
+            (found,) = throughput_cliff.find(replace(made, target=limited))
+            assert "a limit of the volume" in found.text
+            assert "write cache of the drive" not in found.text
+
+    def test_of_writes_the_rate_that_is_left_is_named_in_their_unit(self) -> None:
+        (large,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)])))
+        assert large.evidence["token"] == "bytes"
+        assert 90e6 < large.evidence["base_per_s"] < 100e6
+        (reads,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)], operation="read")))
+        assert "base_per_s" not in reads.evidence
+        (again,) = throughput_cliff.find(judged(trial([(40, 480e6), (60, 95e6), (60, 480e6)])))
+        assert "base_per_s" not in again.evidence
 
     def test_steady_throughput_small_falls_and_rises_have_none(self) -> None:
         for levels in ([(200, 480e6)], [(40, 480e6), (160, 400e6)], [(40, 95e6), (160, 480e6)]):

@@ -83,9 +83,19 @@ def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_p
 def _cause(evidence: TrialEvidence) -> str:
     """What makes a throughput fall, as far as the workload tells."""
     if not evidence.operations("write"):
+        if _may_be_limited(evidence):
+            return "reads have no cache to fill, so a limit of the volume, or work of others, is likely"
         return "reads have no cache to fill, so heat, or work of others, is likely"
     if not evidence.is_direct and not evidence.is_durable:
         return "the memory that buffered writes go to was full"
-    if evidence.target.simulated is None and answers_for_hardware(evidence.target):
-        return "probably the cache of the host was full, or a limit of the volume was reached"
+    if _may_be_limited(evidence):
+        return "probably a limit of the volume was reached, or the cache of the host was full"
     return "probably the write cache of the drive (fast flash or memory) was full, or the room that was free used up"
+
+
+def _may_be_limited(evidence: TrialEvidence) -> bool:
+    """Whether the drive is a volume, which a hypervisor, or a model of one, may limit."""
+    model = evidence.target.simulated
+    if model is not None:
+        return model.io_limit is not None or model.byte_limit is not None
+    return answers_for_hardware(evidence.target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.apart import are_apart
@@ -22,6 +23,8 @@ READS = {"I/Os": "random", "bytes": "large"}
 Pair = Sequence[tuple[str, TokenBucket]]
 # what is over before anybody notices is no burst to plan with
 _SHORT_S = 1.0
+# of the time that was watched: less of it was spent reading where there were rests
+_READING_SHARE = 0.99
 
 
 def burst_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -92,6 +95,9 @@ def _reads(target: str, bucket: TokenBucket) -> str:
 
 def _noise(pair: Pair, answer: RunAnswer) -> str:
     """Whether the two rates lie apart by more than they scatter; empty where nothing tells how much."""
+    if all(bucket.verdict == "no end" and bucket.is_flat for _, bucket in pair):
+        # the interval of the whole trial would be that of its rests
+        return ", beyond noise"
     one, other = (_scatter(target, bucket, answer) for target, bucket in pair)
     is_apart = are_apart(one, other, (1, 1)) if one and other else None
     return "" if is_apart is None else ", beyond noise" if is_apart else ", perhaps noise"
@@ -147,9 +153,9 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
         moved = f"at least {_amount(bucket)} at {constant}{burst}"
         if bucket.at_once:
             begun = f"{_size(bucket)} came at once, then {moved}"
-            yield f"{begun}: no other end of a burst within {time_text(bucket.watched_s)}."
+            yield f"{begun}: no other end of a burst within {_watched(bucket)}."
         else:
-            yield f"No end of a burst within {time_text(bucket.watched_s)}: {moved}."
+            yield f"No end of a burst within {_watched(bucket)}: {moved}."
         yield from _perhaps(bucket)
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
@@ -189,6 +195,12 @@ def _perhaps(bucket: TokenBucket) -> Iterator[str]:
             f"{bucket.rate_text(bucket.burst_per_s)} may be a burst, which a published credit keeps up for "
             f"{time_text(least_s)} or longer: {time_text(bucket.watched_s)} are too short to tell."
         )
+
+
+def _watched(bucket: TokenBucket) -> str:
+    """For how long it was looked at, and whether it rested meanwhile."""
+    read_s = (bucket.moved - bucket.at_once) / (bucket.burst_per_s or math.inf)
+    return f"{time_text(bucket.watched_s)}{', rests included' * (read_s < _READING_SHARE * bucket.watched_s)}"
 
 
 def _hour(bucket: TokenBucket) -> str:

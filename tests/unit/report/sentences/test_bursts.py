@@ -29,7 +29,7 @@ def test_of_several_targets_it_is_said_once_that_none_ended_and_then_which_reads
         "No burst ended within 20 s.",
         (
             "ssd is 100 times as fast as card at random reads, 666 000 against 6 660 IOPS, and 39 times at large "
-            "reads, 3.5 GB/s against 89.9 MB/s."
+            "reads, 3.5 GB/s against 89.9 MB/s, beyond noise."
         ),
     ]
 
@@ -41,7 +41,7 @@ def test_targets_are_compared_by_what_they_do_without_credit_and_by_what_each_is
     assert len(others) == 2
     # of large reads none was seen to end
     large = [("gp2", no_end("bytes", 2e8)), ("disk", no_end("bytes", 1e8))]
-    assert "gp2 is 2.0 times as fast as disk at large reads, 200 MB/s against 100 MB/s." in told(
+    assert "gp2 is 2.0 times as fast as disk at large reads, 200 MB/s against 100 MB/s, beyond noise." in told(
         ("gp2", bucket(3000.0, 300.0)), ("disk", no_end("I/Os", 600.0)), *large
     )
     assert told(
@@ -51,7 +51,7 @@ def test_targets_are_compared_by_what_they_do_without_credit_and_by_what_each_is
         ("B", no_end("bytes", 1e8)),
     )[1:] == [
         "B and A are alike at random reads, 601 against 600 IOPS.",
-        "A is 2.0 times as fast as B at large reads, 200 MB/s against 100 MB/s.",
+        "A is 2.0 times as fast as B at large reads, 200 MB/s against 100 MB/s, beyond noise.",
     ]
 
 
@@ -64,14 +64,21 @@ def test_it_is_said_whether_a_difference_is_beyond_noise() -> None:
 
 
 def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
-    begun = replace(no_end("bytes", 134e6), at_once=268e6)
+    begun = replace(no_end("bytes", 134e6), moved=20 * 134e6 + 268e6, at_once=268e6)
     assert told(("gp2", begun))[0] == (
-        "268 MB came at once, then at least 2.41 GB of reads at a constant 134 MB/s: "
+        "268 MB came at once, then at least 2.68 GB of reads at a constant 134 MB/s: "
         "no other end of a burst within 20 s."
     )
     first, _, at_once = told(("gp2", begun), ("disk", no_end("bytes", 1e8)))
     assert first == "No lasting burst ended within 20 s."
     assert at_once == "At the start 268 MB of large reads on gp2 came at once."
+
+
+def test_rests_between_reads_are_told_where_count_and_rate_would_not_agree() -> None:
+    rested = replace(no_end("I/Os", 3000.0), watched_s=52.0, moved=146_879.0)
+    assert told(("gp2", rested))[0] == (
+        "No end of a burst within 52 s, rests included: at least 146 879 reads at a constant 3 000 IOPS."
+    )
 
 
 def test_one_target_says_that_its_ios_are_reads() -> None:
