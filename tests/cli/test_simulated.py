@@ -161,10 +161,10 @@ def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(caps
     lines = capsys.readouterr().out.splitlines()
     assert "simulated, nothing real was measured" in lines[0]
     assert sum("simulated" in line for line in lines[1:] if not line.startswith(("all numbers", "report"))) == 0
-    at = next(number for number, line in enumerate(lines) if line.startswith("!    3"))
-    # right below the verdicts, before any number
-    assert at < next(number for number, line in enumerate(lines) if line.startswith("fdatasync"))
-    assert "drivelab run burst sim:gp2-100" in " ".join(lines[at : at + 3])
+    # with the verdicts that rest on it, and what to do right below them, before any number
+    told = lines[: next(number for number, line in enumerate(lines) if line.startswith("fdatasync"))]
+    assert sum("may be a burst" in line for line in told) == 1
+    assert "?    Measure the base rate: drivelab run burst sim:gp2-100" in told
 
 
 def test_trials_that_tell_whether_something_compresses_are_compared_with_none(

@@ -38,6 +38,7 @@ _COMMITS = "commits_per_s"
 _NOT_MEASURED = "not measured"
 # a limit so many times what is left in the end is not reached
 _SURELY_ABOVE = 1.1
+_NS = 1e9
 # out of all reach: so much below the limit, at a tenth of the probability, among so many
 _REACH = 5
 _REACH_OPERATIONS_MIN = 1000
@@ -165,7 +166,7 @@ def _as_trusted(
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
         lasting = burst.evidence.get("base_per_s", math.inf)
-        if threshold.limit > _SURELY_ABOVE * lasting:
+        if threshold.direction == "at_least" and threshold.limit > _SURELY_ABOVE * lasting:
             left = f"only {format_quantity(lasting, threshold.unit)}{' a second' * (threshold.unit == '1/s')}"
             now = threshold.text.format(value=_value_text(threshold, estimate))
             # only what shows it: the finding is told beside
@@ -181,9 +182,12 @@ def _as_trusted(
 
 
 def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
-    """Whether a rate is asked for that is above what is left when a burst has ended or a cache is full."""
+    """Whether what is asked for is more than what is left gives, when a burst has ended or a cache is full."""
     if threshold.direction != "at_least":
-        return False
+        # one I/O after another takes no less than that once the credit of a volume is used up
+        base_per_s = finding.evidence.get("base_per_s", BASE_PER_S)
+        is_of_ios = finding.code in VOLUME_CODES and finding.evidence.get("token", "I/Os") == "I/Os"
+        return is_of_ios and threshold.unit == "ns" and threshold.limit <= _NS / base_per_s
     if finding.code in BASE_RATE_CODES:
         unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
         return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]

@@ -358,6 +358,24 @@ def test_what_may_be_a_burst_has_no_margin() -> None:
     assert check.may_not_last == "it may be a burst; so it is"
 
 
+@pytest.mark.parametrize(("base_per_s", "outcome"), [(90.0, "undecided"), (300.0, "pass")])
+def test_a_latency_is_no_yes_where_the_base_rate_alone_would_miss_it(base_per_s: float, outcome: str) -> None:
+    rates = {"token": "I/Os", "base_per_s": base_per_s}
+    ended = Finding("burst-ended", "warning", "this looks like a burst: so it is", "random-read-qd32", rates, "count")
+    checks = judge_need(ETCD, etcd_trials(near(1.6 * MS)), [ended]).checks
+    assert next(one.outcome for one in checks if one.threshold.force == "required") == outcome
+    of_bytes = replace(ended, evidence={"token": "bytes", "base_per_s": 90.0})
+    assert judge_need(ETCD, etcd_trials(near(1.6 * MS)), [of_bytes]).outcome == "pass"
+
+
+def test_a_latency_on_what_may_be_a_burst_is_no_yes_where_a_published_base_rate_would_miss_it() -> None:
+    burst = Finding("burst-possible", "warning", "it may be a burst; so it is", "random-read-qd32", {}, "measure")
+    verdict = judge_need(ETCD, etcd_trials(near(1.6 * MS)), [burst])
+    assert verdict.outcome == "undecided"
+    assert verdict.why.endswith("limit 10 ms; but it may be a burst")
+    assert judge_need(ETCD, etcd_trials(near(1.6 * MS)), []).outcome == "pass"
+
+
 def test_what_holds_the_limit_has_no_margin() -> None:
     (check, *_) = judge_need(ETCD, etcd_trials(estimate(9.5 * MS, 8 * MS, 12 * MS)), []).checks
     assert (check.outcome, check.margin_ratio) == ("undecided", None)
