@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from drivelab.analyse.command_changes import Bounds
@@ -70,7 +70,23 @@ def _lasting_share(trial: RunTrial, conducts: Mapping[str, StoredConduct]) -> fl
     return lasting_share(findings, trial.values)
 
 
-def compared_trials(side: Sequence[ReadRun], places: Mapping[str, str]) -> Iterator[ComparedTrial]:
+def lasting_trials(sides: Iterable[Sequence[ReadRun]]) -> frozenset[str]:
+    """Names of the trials that are compared by what lasts: on each side it is known of every such trial, or of none.
+
+    Else what was measured stands beside what was measured, or two runs of one drive would differ by the cache.
+    """
+    known: set[str] = set()
+    mixed: set[str] = set()
+    for side in sides:
+        shares = {name for run in side for name in run.lasting_shares}
+        known |= shares
+        mixed |= shares & {one.name for run in side for one in run.trials if one.name not in run.lasting_shares}
+    return frozenset(known - mixed)
+
+
+def compared_trials(
+    side: Sequence[ReadRun], places: Mapping[str, str], lasting: Collection[str] = ()
+) -> Iterator[ComparedTrial]:
     """The trials of some runs, which are numbered from 0, but for those that only tell whether something compresses.
 
     Parameters
@@ -79,12 +95,12 @@ def compared_trials(side: Sequence[ReadRun], places: Mapping[str, str]) -> Itera
         The runs.
     places : mapping of str to str
         What stands for each target, by its label; a label that is missing stands for itself.
+    lasting : collection of str
+        Names of the trials whose rates are to be what lasts, where that is known.
     """
-    # where it is not known of every trial of the side, what was measured stands beside what was measured
-    unknown = {one.name for run in side for one in run.trials if one.name not in run.lasting_shares}
     for number, run in enumerate(side):
         for measured in (one for one in run.trials if not one.name.startswith(PROBE)):
-            lasts = measured.name not in unknown
+            lasts = measured.name in lasting and measured.name in run.lasting_shares
             trial = _as_it_lasts(measured, run.lasting_shares[measured.name]) if lasts else measured
             stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
             commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import RUNS_ADVISED
 from drivelab.analyse.run_answer import trials_apart
-from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
+from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, lasting_trials, read_run
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_text, measured_targets
@@ -74,8 +74,9 @@ def compare_runs(
     units = {name: unit for side in sides for run in side for name, unit in run.units.items()}
     _refuse_unknown(metrics, units, [*base, *new])
     places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
+    lasting = lasting_trials(sides)
     ours, theirs = _by_operation(
-        *(list(compared_trials(side, place)) for side, place in zip(sides, places, strict=True))
+        *(list(compared_trials(side, place, lasting)) for side, place in zip(sides, places, strict=True))
     )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
     left_out = [
