@@ -18,9 +18,9 @@ from drivelab.report.content import ReportContent
 from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
-from drivelab.report.joint_of import joint_of
+from drivelab.report.joint_of import NOTHING_IN_COMMON, joint_of
 from drivelab.report.sentences.flush_model import flush_sentences
-from drivelab.report.sentences.traced import told_differences
+from drivelab.report.sentences.traced import are_explained, told_differences
 from drivelab.report.tables.factorial import factorial_tables
 from drivelab.report.tables.flush_model import flush_model_tables
 from drivelab.report.tables.grid import own_tables
@@ -77,19 +77,22 @@ def _content(run: StoredRun, answer: RunAnswer, traced: TracedAnswer) -> ReportC
 
 
 def _with_part_differences(joint: Joint, runs: Sequence[StoredRun]) -> Joint:
-    """The report with the part of the latency that differs between the first traced run and each other."""
+    """The report with the part of the latency that differs between the first traced run and each other.
+
+    Of runs that were made to be explained that is what the report is about.
+    """
     traced = [run for run in runs if run.traced_trials]
     found = tuple(one for run in traced[1:] for one in explanation_differences(traced[0], run))
     if not found:
         return joint
     figure = part_differences(found)
-    return replace(
-        joint,
-        sentences=(*joint.sentences, *told_differences(found)),
-        tables=(*joint.tables, *part_differences_tables(found)),
-        figures=(*joint.figures, *([figure] if figure else [])),
-        part_differences=found,
-    )
+    told, tables, figures = told_differences(found), part_differences_tables(found), (figure,) if figure else ()
+    if are_explained(joint):
+        own = tuple(one for one in joint.sentences if one != NOTHING_IN_COMMON)
+        sentences, tables, figures = (*told, *own), (*tables, *joint.tables), (*figures, *joint.figures)
+    else:
+        sentences, tables, figures = (*joint.sentences, *told), (*joint.tables, *tables), (*joint.figures, *figures)
+    return replace(joint, sentences=sentences, tables=tables, figures=figures, part_differences=found)
 
 
 def _with_asked_tables(joint: Joint, answers: Sequence[RunAnswer]) -> Joint:

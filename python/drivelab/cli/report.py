@@ -36,8 +36,10 @@ from drivelab.reference.load import PREFIX, load_reference
 from drivelab.report.formats import SUFFIXES, Format, PictureFormat
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.run import plain_text
+from drivelab.report.sentences.traced import are_explained
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
 from drivelab.report.tables.table_terminal import TerminalTable
+from drivelab.report.terminal.explanation_difference import parts_lines
 from drivelab.report.terminal.plots import TextPlots
 from drivelab.report.terminal.wrapped import trimmed
 from drivelab.store.followed import StoredFollowed
@@ -240,14 +242,18 @@ def _print_joint(joint: Joint, console: Console) -> None:
     if joint.notes:
         console.print()
     plain = not console.encoding.startswith("utf")
-    for table in joint.leading_tables:
+    explained = joint.part_differences if are_explained(joint) else ()
+    for one in explained:
+        console.print(Text("\n".join([*parts_lines(one, console.width, plain=plain), ""])))
+    leading = () if explained else joint.leading_tables
+    for table in leading:
         console.print(TerminalTable(table, plain=plain, rows_max=_ROWS_MAX))
         console.print()
     # where the table has drives as columns, or is that of a page's numbers, a picture would show them once more
     is_page = len(joint.result_sets) == 1 and not joint.runs
-    shown = [table for table in joint.leading_tables if any(column.is_number for column in table.columns)]
-    if not any(is_page or table.key.startswith(DRIVES_BESIDE) for table in shown):
+    shown = [table for table in leading if any(column.is_number for column in table.columns)]
+    if not explained and not any(is_page or table.key.startswith(DRIVES_BESIDE) for table in shown):
         console.print(TextPlots(result_sets=joint.result_sets, plain=plain), end="")
-    more = len(joint.tables) - len(joint.leading_tables)
+    more = len(joint.tables) - len(explained or leading)
     if more > 0:
         console.print(Text(f"{more} more table{'s' if more > 1 else ''} in the report: --format markdown", style="dim"))

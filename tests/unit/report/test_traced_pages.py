@@ -15,8 +15,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 from traced_run import traced_run
 
 from drivelab.answers.comparison import compare_runs
+from drivelab.cli.report import print_joint
 from drivelab.joint_report import joint_report
 from drivelab.model.comparison import Comparison
+from drivelab.report.card.content import card_of
 from drivelab.report.comparison_joint import joint_of_comparison
 from drivelab.report.flat_csv import write_csv_report
 from drivelab.report.gather_traced import labels_told_apart
@@ -26,10 +28,12 @@ from drivelab.report.joint_page import joint_page_of
 from drivelab.report.json_report import report_json
 from drivelab.report.markdown.comparison import comparison_markdown
 from drivelab.report.markdown.report import markdown_text
+from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.tables.device_work import device_work_table
 from drivelab.report.tables.parts import parts_table
 from drivelab.report.tables.trace_conduct import trace_conduct_table
 from drivelab.report.terminal.comparison import comparison_text
+from drivelab.report.terminal.explanation_difference import parts_lines
 from drivelab.store.read import StoredRun, open_run
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -187,6 +191,36 @@ def test_a_comparison_says_which_part_differs_in_every_format(compared: Comparis
     assert page.index('id="numbers"') < page.index('id="why"')
     # the write cache is what is compared, and nothing else differs
     assert 'id="differences"' not in page
+
+
+def test_a_report_of_two_explained_runs_begins_as_their_explanations_beside_each_other_do(
+    sides: tuple[StoredRun, StoredRun], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joint = joint_report(sides)
+    (difference,) = joint.part_differences
+    (first, *_) = difference_sentences(difference)
+    assert joint.sentences[0] == first
+    assert (joint.tables[0].key, joint.figures[0].key) == ("part-differences", "part-differences")
+    assert joint.tables[0] in joint.leading_tables
+    for text in (page_text(joint, tmp_path), markdown_text(joint)):
+        assert text.index("the flush is gone") < text.index("median latency")
+    print_joint(joint)
+    assert "\n".join(parts_lines(difference, 80)) in capsys.readouterr().out
+    card = card_of(joint)
+    assert card.sentence == first
+    assert card.rows is not None
+    flush = difference.part("flush")
+    assert [(row.name, row.value) for row in card.rows.rows if row.name.startswith("flush")] == [
+        (f"flush, {difference.base}", flush.base_ns),
+        (f"flush, {difference.new}", flush.new_ns),
+    ]
+    # runs with all but their times in common are called by these, so that there is room to say what may be chance
+    named = replace(difference, base="20260101T000000Z-explain-d", new="20260102T000000Z-explain-d")
+    short = card_of(replace(joint, part_differences=(named,)))
+    assert short.sentence == first.replace("in off", "in 20260102T000000Z").replace("in on", "in 20260101T000000Z")
+    # where a run was not made to be explained, its numbers come first
+    untraced = joint_report([open_run(RUNS / "explained-appends"), *sides])
+    assert untraced.sentences[0] != difference_sentences(untraced.part_differences[0])[0]
 
 
 def test_nothing_is_said_of_parts_where_one_side_was_not_traced(sides: tuple[StoredRun, StoredRun]) -> None:

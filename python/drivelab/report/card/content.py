@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.trace import ExplanationDifference
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
 from drivelab.report.card.rows import (
@@ -13,6 +14,7 @@ from drivelab.report.card.rows import (
     Rows,
     rows_of_bursts,
     rows_of_commits,
+    rows_of_differences,
     rows_of_parts,
     rows_of_rounds,
     rows_of_sets,
@@ -34,7 +36,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text, span_beside, value_writer
 from drivelab.report.parts_of_text import parts_within
 from drivelab.report.reported_findings import ReportedFinding
-from drivelab.report.sentences.traced import leads
+from drivelab.report.sentences.traced import are_explained, leads, told_differences
 
 _NUMBERS_MAX, _WARNINGS_MAX = 4, 3
 _MARKED = ("invalid", "warning")
@@ -91,6 +93,9 @@ def card_of(joint: Joint) -> Card:
     rows = commits
     if own and rows is None:
         rows = rows_of_parts(own) if leads(own) else rows_of_rounds(own) or rows_of_bursts(own)
+    differences = _in_few_words(joint.part_differences) if are_explained(joint) else []
+    if differences:
+        rows = rows_of_differences(differences[0])
     rows = None if numbers else rows or rows_of_sets(joint.result_sets)
     if rows is not None and len(rows.rows) == 1:
         # a bar alone tells nothing, and the one number of a page is what its answer is about
@@ -102,7 +107,8 @@ def card_of(joint: Joint) -> Card:
         outcome=answer.outcome if answer else "",
         title=joint.question,
         where=where_words(joint),
-        sentence=(answer.sentence if answer else "") or next(iter(joint.sentences), ""),
+        sentence=(answer.sentence if answer else "")
+        or next(iter((*told_differences(differences), *joint.sentences)), ""),
         gauge=_gauge(check) if check else None,
         numbers=numbers,
         rows=rows,
@@ -110,6 +116,15 @@ def card_of(joint: Joint) -> Card:
         warnings=_warnings(joint, others, marked, [TOLD_BY_NUMBERS] if check and numbers else ()),
         source=source_words(joint),
     )
+
+
+def _in_few_words(differences: Sequence[ExplanationDifference]) -> list[ExplanationDifference]:
+    """The differences, their sides by their times where runs have all else of their names in common."""
+    found = []
+    for one in differences:
+        (base, _, base_rest), (new, _, new_rest) = (name.partition("-") for name in (one.base, one.new))
+        found.append(replace(one, base=base, new=new) if base_rest == new_rest else one)
+    return found
 
 
 def _gauge(content: ReportContent) -> Gauge | None:

@@ -13,6 +13,7 @@ from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.result_set import ResultSet
 from drivelab.model.rounds import TrackedSeries
 from drivelab.model.setting import AS_FOUND
+from drivelab.model.trace import ExplanationDifference
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.combination_labels import BASELINE
 from drivelab.report.content import ReportContent
@@ -77,6 +78,18 @@ def rows_of_parts(content: ReportContent) -> Rows | None:
         if one.typical_ns > 0
     ]
     return Rows(title, tuple(rows[:ROWS_MAX]))
+
+
+def rows_of_differences(difference: ExplanationDifference) -> Rows:
+    """The parts of an operation that take longest, each on both sides."""
+    longest = sorted(difference.parts[1:], key=lambda one: -max(one.base_ns, one.new_ns))[: ROWS_MAX // 2]
+    rows = [
+        Row(f"{part_title(one.part)}, {name}", latency_text(mean_ns), "", mean_ns)
+        for one in longest
+        for name, mean_ns in ((difference.base, one.base_ns), (difference.new, one.new_ns))
+    ]
+    what = f"{difference.label}: " if difference.label else ""
+    return Rows(capitalised(f"{what}mean time of its longest parts"), tuple(rows))
 
 
 def rows_of_commits(content: ReportContent, drive: str) -> Rows | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.content import ReportContent
+from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text
 from drivelab.report.sentences.explanation import explanation_sentences, headline, is_unsettled, told_parts
 from drivelab.report.sentences.explanation_difference import difference_sentences, explained_levels
@@ -34,6 +35,11 @@ def answer_sentences(content: ReportContent) -> tuple[str, ...]:
 def leads(content: ReportContent) -> bool:
     """Whether where the time goes is what the run is about."""
     return 0 < len(content.traced) <= TOLD_AT_MOST and not content.answer.effects
+
+
+def are_explained(joint: Joint) -> bool:
+    """Whether which part of the latency differs is what a report of several runs is about."""
+    return len(joint.runs) == len(joint.result_sets) > 1 and all(map(leads, joint.runs))
 
 
 def short_explanation(explanation: Explanation) -> str:

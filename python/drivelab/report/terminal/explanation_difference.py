@@ -37,10 +37,15 @@ def difference_lines(difference: ExplanationDifference, width: int, *, plain: bo
         Only characters of ASCII.
     """
     width = max(width, WIDTH_MIN)
-    lines = [line for text in difference_sentences(difference) for line in wrapped(text, width, plain)]
-    lines += ["", *wrapped(_title(difference), width, plain)]
-    lines += [*_bars(difference, width, plain), "", *_table(difference, width, plain)]
-    return [fitted(line, width) for line in lines]
+    told = [line for text in difference_sentences(difference) for line in wrapped(text, width, plain)]
+    return [*(fitted(line, width) for line in told), "", *parts_lines(difference, width, plain=plain)]
+
+
+def parts_lines(difference: ExplanationDifference, width: int, *, plain: bool = False) -> list[str]:
+    """The bars of a difference and its numbers, without its sentences."""
+    width = max(width, WIDTH_MIN)
+    lines = [*wrapped(_title(difference), width, plain), *_bars(difference, width, plain), ""]
+    return [fitted(line, width) for line in (*lines, *_table(difference, width, plain))]
 
 
 def _title(difference: ExplanationDifference) -> str:
