@@ -65,11 +65,30 @@ def test_of_bursts_the_rates_are_drawn_that_the_sentences_tell() -> None:
         ("gp2, then", "300 IOPS", "290–310"),
         ("ssd", "600 000 IOPS", ""),
     ]
-    assert rows(*(("ssd", one) for one in constant)) == [
-        ("random reads", "600 000 IOPS", ""),
-        ("large reads", "2 GB/s", ""),
-    ]
     assert rows_of_bursts(run) is None
+
+
+def test_of_bursts_of_one_drive_the_numbers_of_its_table_are_told_large() -> None:
+    joint = joint_report([open_run(GOLDEN / "ssd-latency-scratch")])
+    ended = TokenBucket("bucket", "I/Os", 30.0, 3e6, 3000.0, 300.0, lasts_s=2000.0, base_range_per_s=(290.0, 310.0))
+    empty = TokenBucket("empty", "I/Os", 30.0, 3e6, None, 300.0)
+    constant = TokenBucket("no end", "bytes", 20.0, 1e9, 1.34e8)
+
+    def numbers(*buckets: TokenBucket) -> list[tuple[str, str, str]]:
+        answer = RunAnswer((), buckets=tuple(("gp2", one) for one in buckets))
+        run = replace(joint.runs[0], answer=answer)
+        card = card_of(replace(joint, runs=(run,)))
+        assert card.rows is None
+        return [(row.name, row.text.replace("\u202f", " "), row.span) for row in card.numbers]
+
+    assert numbers(constant, ended) == [
+        ("random reads, fast", "3 000 IOPS", "for 33 min"),
+        ("random reads, then", "300 IOPS", "290–310"),
+        ("large reads, fast", "134 MB/s", "for at least 20 s"),
+    ]
+    fell = replace(ended, verdict="fell", lasts_s=None)
+    assert [span for _, _, span in numbers(fell)] == ["", "290–310"]
+    assert numbers(empty) == [("random reads, then", "300 IOPS", "")]
 
 
 def test_what_tells_long_names_apart_and_wide_intervals_have_room() -> None:

@@ -12,6 +12,7 @@ from drivelab.report.answer import answer_of
 from drivelab.report.card.rows import (
     Row,
     Rows,
+    numbers_of_bursts,
     rows_of_bursts,
     rows_of_commits,
     rows_of_differences,
@@ -89,7 +90,7 @@ def card_of(joint: Joint) -> Card:
     commits = rows_of_commits(own, drives_words(joint)) if own else None
     shown = _check_trials(check) if check and not commits else []
     notes = footnotes([one for one in check.findings if one.severity in _MARKED], shown) if check else []
-    numbers = tuple(_number(trial, notes) for trial in shown)
+    numbers = tuple(_number(trial, notes) for trial in shown) or (numbers_of_bursts(own) if own else ())
     rows = commits
     if own and rows is None:
         rows = rows_of_parts(own) if leads(own) else rows_of_rounds(own) or rows_of_bursts(own)

@@ -35,6 +35,7 @@ from drivelab.report.numerals import count_text, latency_text, number_text, span
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.bursts import READS
 from drivelab.report.sentences.rounds import series_words
+from drivelab.report.tables.bursts import in_order, lasts_words, then_words
 
 ROWS_MAX = 7
 _Item = TypeVar("_Item")
@@ -120,22 +121,33 @@ def _commits(place: Place, name: str) -> Row:
     return Row(name, text, span, place.rate, place.low, place.high, place.is_published)
 
 
+def numbers_of_bursts(content: ReportContent) -> tuple[Row, ...]:
+    """How fast reads of a single target are, for how long, and how fast then; nothing of several targets."""
+    buckets = content.answer.buckets
+    if len({target for target, _ in buckets}) != 1:
+        return ()
+    rows = []
+    for _, one in in_order(buckets):
+        reads, (base, span) = READS[one.token], then_words(one)
+        if one.burst_per_s:
+            lasts = f"for {lasts_words(one)}" if lasts_words(one) else ""
+            rows.append(Row(f"{reads} reads, fast", one.rate_text(one.burst_per_s), lasts))
+        if base:
+            rows.append(Row(f"{reads} reads, then", base, span))
+    return tuple(rows)
+
+
 def rows_of_bursts(content: ReportContent) -> Rows | None:
-    """How many random reads a second targets give while a burst lasts, and then; of a single one large reads, too."""
+    """How many random reads a second several targets give while a burst lasts, and then."""
     known = [(target, one) for target, one in content.answer.buckets if one.burst_per_s]
-    if len({target for target, _ in known}) == 1:
-        # of two units, so without bars
-        named = [Row(f"{READS[one.token]} reads", one.rate_text(one.burst_per_s), "") for _, one in known]
-        return Rows("While it is fast", tuple(named))
     rows = []
     for target, one in known:
         if one.token != "I/Os":
             continue
         rows.append(Row(target, one.rate_text(one.burst_per_s), "", one.burst_per_s))
-        if one.base_per_s:
-            ends = one.base_range_per_s or (None, None)
-            span = span_beside(*map(one.rate_text, (one.base_per_s, *ends))) if one.base_range_per_s else ""
-            rows.append(Row(f"{target}, then", one.rate_text(one.base_per_s), span, one.base_per_s, *ends))
+        base, span = then_words(one)
+        if base:
+            rows.append(Row(f"{target}, then", base, span, one.base_per_s, *(one.base_range_per_s or (None, None))))
     return Rows("Random reads", tuple(rows[:ROWS_MAX])) if rows else None
 
 

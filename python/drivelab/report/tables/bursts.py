@@ -24,32 +24,38 @@ def burst_tables(buckets: Sequence[tuple[str, TokenBucket]]) -> tuple[Table, ...
     if not buckets:
         return ()
     heads = ("drive", "reads", "fast", "for", "then")
-    order = sorted(buckets, key=lambda one: one[1].token == "bytes")
     rows = [
         (
             TableCell(target),
             TableCell(READS[bucket.token]),
             TableCell(bucket.rate_text(bucket.burst_per_s) if bucket.burst_per_s else _NOTHING),
-            TableCell(_lasts(bucket)),
-            _then(bucket),
+            TableCell("used up" if bucket.verdict == "empty" else lasts_words(bucket) or _NOTHING),
+            TableCell(_told(*then_words(bucket))),
         )
-        for target, bucket in order
+        for target, bucket in in_order(buckets)
     ]
     return (Table(KEY, "Bursts", tuple(map(TableColumn, heads)), tuple(rows)),)
 
 
-def _lasts(bucket: TokenBucket) -> str:
+def in_order(buckets: Sequence[tuple[str, TokenBucket]]) -> list[tuple[str, TokenBucket]]:
+    """Random reads before large ones."""
+    return sorted(buckets, key=lambda one: one[1].token == "bytes")
+
+
+def lasts_words(bucket: TokenBucket) -> str:
+    """How long reads are fast: ``33 min``, ``at least 15 min``; nothing where that is not known."""
     if bucket.verdict == "no end":
         return f"at least {time_text(bucket.watched_s)}"
-    if bucket.verdict == "empty":
-        return "used up"
-    return time_text(bucket.lasts_s) if bucket.lasts_s else _NOTHING
+    return time_text(bucket.lasts_s) if bucket.lasts_s else ""
 
 
-def _then(bucket: TokenBucket) -> TableCell:
-    """The rate without credit between the lowest and the highest that were seen."""
+def then_words(bucket: TokenBucket) -> tuple[str, str]:
+    """The rate without credit, and the lowest to the highest that were seen; nothing where it never ended."""
     if bucket.verdict == "no end" or bucket.base_per_s is None:
-        return TableCell(_NOTHING)
+        return "", ""
     text, *ends = map(bucket.rate_text, (bucket.base_per_s, *bucket.base_range_per_s))
-    span = span_beside(text, *ends) if len(ends) == 2 else ""
-    return TableCell(f"{text} ({span})" if span else text)
+    return text, span_beside(text, *ends) if len(ends) == 2 else ""
+
+
+def _told(text: str, span: str) -> str:
+    return f"{text} ({span})" if span else text or _NOTHING
