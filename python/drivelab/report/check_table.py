@@ -46,12 +46,13 @@ def lasting_words(trial: TrialContent, metric: str) -> tuple[str, str] | None:
 
 
 def region_words(trials: Sequence[TrialContent]) -> str:
-    """Within how much of the drive trials lay, ``within 4 GiB``; empty where they differ or nobody noted it.
+    """Within how much of the drive trials lay: ``within 4 GiB``, ``within 1 GiB to 4 GiB``; empty where it is unknown.
 
     A disk whose head moves over a part of it reads several times as often as over the whole.
     """
-    sizes = {trial.workload.get("target", {}).get("size_bytes") for trial in trials}
-    return f"within {format_bytes(sizes.pop())}" if len(sizes) == 1 and None not in sizes else ""
+    sizes = [trial.workload.get("target", {}).get("size_bytes") for trial in trials]
+    known = sorted({size for size in sizes if size is not None})
+    return f"within {' to '.join(map(format_bytes, known[:1] + known[1:][-1:]))}" if known and None not in sizes else ""
 
 
 def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent]) -> list[ReportedFinding]:

@@ -61,6 +61,19 @@ def test_a_card_says_what_was_asked_of_what_and_what_came_out(stored_run: Stored
     assert joint.result_sets[0].measured[:10] in words
 
 
+def test_a_check_says_within_how_much_of_the_drive_its_random_numbers_lay() -> None:
+    joint = joint_report([golden("check-directory")])
+    (run,) = joint.runs
+    trials = tuple(
+        replace(trial, workload={**trial.workload, "target": {"size_bytes": 415 * 2**20}}) for trial in run.trials
+    )
+    names = [row.name for row in card_of(replace(joint, runs=(replace(run, trials=trials),))).numbers]
+    random = [name for name in names if name.startswith("random")]
+    assert random
+    assert all(name.endswith(", within 415 MiB") for name in random)
+    assert not any("within" in name for name in names if name not in random)
+
+
 def test_a_check_shows_its_limit_and_four_numbers() -> None:
     card = card_of(joint_report([golden("check-directory")]))
     assert card.outcome == "pass"

@@ -27,6 +27,7 @@ from drivelab.report.check_table import (
     lasting_words,
     marks_of,
     rate_trials,
+    region_words,
     shape_of,
 )
 from drivelab.report.content import ReportContent, TrialContent
@@ -173,7 +174,8 @@ def _number(trial: TrialContent, notes: Sequence[ReportedFinding]) -> Row:
     metric = RATE if shape_of(trial)[2] == "random" else THROUGHPUT
     estimate = trial.estimate("p50" if trial.is_durable else metric)
     write = latency_text if trial.is_durable else value_writer(metric)
-    name = f"{trial.label}, typical" if trial.is_durable else trial.label
+    within = region_words([trial]) if metric == RATE and not trial.is_durable else ""
+    name = ", ".join(filter(None, (trial.label, "typical" if trial.is_durable else "", within)))
     if estimate is None or estimate.value is None:
         seen = None if estimate is None else estimate.observed if estimate.observed is not None else estimate.low
         return Row(name, "?" if seen is None else f"≥ {write(seen)}", "too few data" if estimate else "")

@@ -281,7 +281,8 @@ def test_reads_stand_beside_writes_of_their_shape(whole: ReportContent) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "head"), [((2**32, 2**32), "within 4 GiB"), ((2**32, 2**30), ""), ((2**32, None), "")]
+    ("sizes", "head"),
+    [((2**32, 2**32), "within 4 GiB"), ((2**32, 2**30), "within 1 GiB to 4 GiB"), ((2**32, None), "")],
 )
 def test_their_table_tells_how_much_of_the_drive_they_cover(
     whole: ReportContent, sizes: tuple[int | None, int | None], head: str
