@@ -100,6 +100,12 @@ def plan_of(name: str, *, quick: bool) -> Plan:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_question_can_be_put_before_several_drives(name: str) -> None:
+    said, *after_it = re.split(r"\bit\b", load_experiment(name).question)
+    assert not after_it or "a drive" in said
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_page_and_the_file_ask_the_same(name: str) -> None:
     page = (DOCS / "experiments" / f"{name}.md").read_text()
     assert page.startswith(f"# {name}: {load_experiment(name).question}\n")
