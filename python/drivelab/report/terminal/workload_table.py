@@ -173,24 +173,29 @@ def _fitted(
             room = _room_beside(columns, numbers)
             names = _name_columns(labels, shown, room)
         head_width = max(len(line) for head in names[0] for line in head.split("\n"))
-        if is_one_target or room >= head_width + _GAP + _NAME_WIDTH_LEAST:
+        are_whole = len(names[0]) == len(labels.names) and not any("\n" in head for head in names[0])
+        if is_one_target or are_whole or room >= head_width + _GAP + _NAME_WIDTH_LEAST:
             return names, (columns, numbers)
     return None
 
 
 def _ways(cells: Cells) -> Iterator[Cells]:
-    """Columns of several targets: all, with heads in lines, then without ranges (one that is cut reads as another)."""
+    """Columns of several targets: all, then without ranges (one that is cut reads as another); heads in more lines."""
     columns, numbers = cells
-    yield cells
     widths = [max(len(told[place]) for told in numbers) for place in range(len(columns))]
-    columns = [
-        (_in_lines(head, width) if justify == "right" else head, justify)
-        for (head, justify), width in zip(columns, widths, strict=True)
-    ]
-    yield columns, numbers
-    for heads in ((_WORK_SHORT,), ()):
+    broken: tuple[Callable[[str, int], str], ...] = (lambda name, _: name, _behind_kind, _in_lines)
+    every = [head for head, justify in columns if justify == "left"]
+    for heads in (every, [_WORK_SHORT], []):
         kept = [place for place, (head, justify) in enumerate(columns) if justify == "right" or head in heads]
-        yield [columns[place] for place in kept], [[told[place] for place in kept] for told in numbers]
+        told = [[row[place] for place in kept] for row in numbers]
+        for write in broken:
+            named = ((*columns[place], widths[place]) for place in kept)
+            yield [(write(head, width) if way == "right" else head, way) for head, way, width in named], told
+
+
+def _behind_kind(name: str, _: int) -> str:
+    """The name of a simulated drive below its kind."""
+    return name.replace("sim:", "sim:\n", 1)
 
 
 def _in_lines(name: str, width: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -348,6 +349,39 @@ def test_any_number_of_targets_has_a_table_with_whole_numbers(count: int) -> Non
     lines = of_many(*rows)
     assert max(map(len, lines)) <= 80
     assert all(f"{111 + place} 000" in " ".join(lines) for place in (0, count - 1)), lines
+
+
+@pytest.mark.parametrize(
+    ("levels", "numbers", "heads"),
+    [
+        # of two factors, whose ranges have no room
+        (
+            ("4KiB", "1MiB"),
+            (1.11e6, 1.10e6, 1.12e6),
+            ["  queue depth  block size  sim:consumer-ssd  sim:micron-7450-max"],
+        ),
+        # of one, with ranges
+        (
+            ("4KiB",),
+            (176_200.0, 176_000.0, 176_400.0),
+            [
+                "                       sim:                              sim:",
+                "  queue depth  consumer-ssd  3 repeats        micron-7450-max  3 repeats",
+            ],
+        ),
+    ],
+)
+def test_the_name_of_a_simulated_drive_is_whole_or_broken_behind_its_kind(
+    levels: tuple[str, ...], numbers: tuple[float, float, float], heads: list[str]
+) -> None:
+    value, low, high = numbers
+    metric = RepeatedMetric(value, value, value, "1/s", 3, low=low, high=high)
+    rows = []
+    for depth, size, name in product(("1", "64"), levels, ("sim:consumer-ssd", "sim:micron-7450-max")):
+        mine = {"queue_depth": depth, "block_size": size}
+        rows.append(CombinationResult(name, "ios", "reads", mine, {}, {"iops": metric}, "iops", ("a",) * 3, 4096))
+    lines = of_many(*rows)
+    assert [line for line in lines if "sim:" in line or "micron" in line] == heads
 
 
 def test_no_row_is_left_out_for_the_line_that_says_so() -> None:
