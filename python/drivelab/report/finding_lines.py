@@ -219,8 +219,16 @@ def _span(low: str, high: str) -> str:
     return f"{number if is_same else low} to {high}"
 
 
-def merged_texts(texts: Sequence[str]) -> str:
-    """One text with ranges where the texts differ in numbers only; empty where they differ in words."""
+def merged_texts(texts: Sequence[str], times_max: float = math.inf) -> str:
+    """One text with ranges where the texts differ in numbers only; empty where they differ in words.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        What is said of several trials.
+    times_max : float
+        How many times the least of numbers that share a range the largest may be; empty beyond it.
+    """
     parts = [_NUMBER.split(text) for text in dict.fromkeys(texts)]
     frames = {tuple(part[0::3]) for part in parts}
     if len(frames) != 1:
@@ -228,18 +236,20 @@ def merged_texts(texts: Sequence[str]) -> str:
     words = parts[0][0::3]
     # "from 1 to 2 to 3 to 4" could be anything
     joined = "–" if any(word.endswith(" to ") for word in words) else " to "
-    numbers = [
-        _span_of_numbers([(part[place], part[place + 1] or "") for part in parts], joined)
-        for place in range(1, len(parts[0]), 3)
-    ]
+    numbers = []
+    for place in range(1, len(parts[0]), 3):
+        found = sorted(((part[place], part[place + 1] or "") for part in parts), key=_size)
+        if _size(found[-1]) > times_max * _size(found[0]):
+            return ""
+        numbers.append(_span_of_numbers(found[0], found[-1], joined))
     return "".join(word + number for word, number in zip_longest(words, numbers, fillvalue=""))
 
 
-def _span_of_numbers(found: Sequence[tuple[str, str]], joined: str) -> str:
-    def size(one: tuple[str, str]) -> float:
-        return float(one[0].replace(" ", "")) * _SCALES.get(one[1].strip().removesuffix("/s"), 1.0)
+def _size(number: tuple[str, str]) -> float:
+    return float(number[0].replace(" ", "")) * _SCALES.get(number[1].strip().removesuffix("/s"), 1.0)
 
-    low, high = min(found, key=size), max(found, key=size)
-    if size(low) == size(high):
+
+def _span_of_numbers(low: tuple[str, str], high: tuple[str, str], joined: str) -> str:
+    if _size(low) == _size(high):
         return "".join(low)
     return f"{low[0] if low[1] == high[1] else ''.join(low)}{joined}{''.join(high)}"

@@ -104,6 +104,25 @@ def test_what_tells_long_names_apart_and_wide_intervals_have_room() -> None:
     assert svg.count(">65/35<") + svg.count("R/W 65/35<") == 2
 
 
+def test_marks_of_unlike_numbers_have_a_line_each() -> None:
+    joint = joint_report([open_run(GOLDEN / "check-directory")])
+    (run,) = joint.runs
+    drawn = [row.name for row in card_of(joint).numbers]
+    shown = [trial.name for trial in run.trials if any(name.startswith(trial.label) for name in drawn)]
+    text = "after {} MB the throughput fell to {} %, from 548 MB/s to {} MB/s"
+    falls = [(217, 38, 210), (114, 0.42, 0.856), (210, 40, 212)]
+    found = [
+        Finding("throughput-cliff", "warning", text.format(*numbers), name, {})
+        for numbers, name in zip(falls, shown[-3:], strict=True)
+    ]
+    own = replace(run, findings=reported(found), finding_lines=finding_lines(found, 9))
+    marked = [line for line in card_of(replace(joint, runs=(own,))).warnings if line.startswith("!")]
+    assert marked == [
+        "!1 !3 after 210–217 MB the throughput fell to 38–40 %, from 548 MB/s to 210–212 MB/s",
+        "!2 after 114 MB the throughput fell to 0.42 %, from 548 MB/s to 0.856 MB/s",
+    ]
+
+
 def test_marks_of_one_kind_share_a_line_and_leave_room_for_another_warning() -> None:
     joint = joint_report([open_run(GOLDEN / "check-directory")])
     (run,) = joint.runs

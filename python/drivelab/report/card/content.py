@@ -41,6 +41,8 @@ from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.sentences.traced import are_explained, leads, told_differences
 
 _NUMBERS_MAX, _WARNINGS_MAX = 4, 3
+# numbers of findings that share a range
+_ALIKE_TIMES = 3.0
 _MARKED = ("invalid", "warning")
 
 
@@ -150,12 +152,20 @@ def _warnings(
 
 
 def _marked_lines(members: Sequence[ReportedFinding]) -> list[str]:
-    """What marks of one kind stand for, between what its numbers lie where it is said with several."""
-    said = [parts_within(one.text, WARNING_LENGTH_MAX) for one in members]
-    merged = merged_texts(said) if len(members) > 1 else ""
-    if merged:
-        return [f"{' '.join(one.mark for one in members)} {merged.removeprefix('this trial was ')}"]
-    return [f"{one.mark} {text}" for one, text in zip(members, said, strict=True)]
+    """What marks of one kind stand for, between what numbers that are alike lie where it is said with several."""
+    groups: list[tuple[list[str], list[str]]] = []
+    for one in members:
+        text = parts_within(one.text, WARNING_LENGTH_MAX)
+        alike = (group for group in groups if merged_texts([*group[1], text], _ALIKE_TIMES))
+        marks, texts = next(alike, ([], []))
+        if not marks:
+            groups.append((marks, texts))
+        marks.append(one.mark)
+        texts.append(text)
+    return [
+        f"{' '.join(marks)} " + (merged_texts(texts).removeprefix("this trial was ") if len(texts) > 1 else texts[0])
+        for marks, texts in groups
+    ]
 
 
 def _check_trials(content: ReportContent) -> list[TrialContent]:
