@@ -244,6 +244,7 @@ def _print_joint(joint: Joint, console: Console) -> None:
     plain = not console.encoding.startswith("utf")
     explained = joint.part_differences if are_explained(joint) else ()
     for one in explained:
+        console.print(Text(plain_text(f"{one.new} against {one.base}"), style="bold"))
         console.print(Text("\n".join([*parts_lines(one, console.width, plain=plain), ""])))
     leading = () if explained else joint.leading_tables
     for table in leading:

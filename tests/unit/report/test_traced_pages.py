@@ -205,7 +205,7 @@ def test_a_report_of_two_explained_runs_begins_as_their_explanations_beside_each
     for text in (page_text(joint, tmp_path), markdown_text(joint)):
         assert text.index("the flush is gone") < text.index("median latency")
     print_joint(joint)
-    assert "\n".join(parts_lines(difference, 80)) in capsys.readouterr().out
+    assert "\n".join(["off against on", *parts_lines(difference, 80)]) in capsys.readouterr().out
     card = card_of(joint)
     assert card.sentence == first
     assert card.rows is not None
