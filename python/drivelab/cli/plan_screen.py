@@ -100,6 +100,8 @@ def _first(plan: Plan, expected_ns: int) -> str:
     time = _time_text(expected_ns)
     if all(target.kind == "simulated" for target in plan.targets):
         time = f"{time} of simulated time"
+    elif any(target.pace == "virtual" for target in plan.targets):
+        time = f"{time} on an SSD"
     # what ends by time alone is counted as a very fast drive would write it
     is_bound = any(step.bytes_written and not (step.pattern.bytes or step.pattern.count) for step in plan.steps)
     size = format_bytes(plan.bytes_written)

@@ -23,8 +23,8 @@ PREPARATIONS = {
 }
 # how every trial is traced afterwards: by the first source that works here, or by one alone
 TraceChoice = Literal["auto", "tracefs", "relay", "blk_tracer"]
-# a disk that turns, flash, or a loop device
-PaceName = Literal["disk", "flash", "loop"]
+# a disk that turns, flash, a virtual drive that may be either, or a loop device
+PaceName = Literal["disk", "flash", "virtual", "loop"]
 
 
 @dataclass(frozen=True, slots=True)

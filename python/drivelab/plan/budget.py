@@ -32,11 +32,14 @@ class _Pace:
     throughput_bytes_per_s: int
 
 
+# a drive with a volatile cache and no capacitor flushes in 0.5 to 5 ms
+_FLASH = _Pace(1_000_000, 100_000, 250_000_000)
 _PACES: dict[PaceName, _Pace] = {
     # a turning disk needs a turn and a seek
     "disk": _Pace(10_000_000, 8_000_000, 100_000_000),
-    # a drive with a volatile cache and no capacitor flushes in 0.5 to 5 ms
-    "flash": _Pace(1_000_000, 100_000, 250_000_000),
+    "flash": _FLASH,
+    # mostly over an SSD
+    "virtual": _FLASH,
     # a loop device, mostly over a drive of a virtual machine whose host does not wait for its own
     "loop": _Pace(80_000, 60_000, 500_000_000),
 }

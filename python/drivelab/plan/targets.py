@@ -84,9 +84,12 @@ def _pace(facts: TargetFacts) -> PaceName:
     if facts.raid is not None:
         # a set is as slow as its slowest member
         paces = {_pace(member) for member in facts.raid.members}
-        return next(pace for pace in ("disk", "loop", "flash") if pace in paces)
+        return next(pace for pace in ("disk", "virtual", "loop", "flash") if pace in paces)
     if facts.kind == "scratch" or (facts.devices and facts.devices[-1].kind == "loop"):
         return "loop"
+    if facts.drive is not None and facts.drive.virtual:
+        # it claims to turn, or not, whatever lies behind it
+        return "virtual"
     return "disk" if any(layer.is_rotational for layer in facts.devices[:1]) else "flash"
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from drivelab.model.drive import DriveFacts
 from drivelab.model.factor import FileSystemLevel
+from drivelab.model.target import TargetFacts
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.budget import CALL_NS, bytes_written, expected_step_ns
+from drivelab.plan.targets import planned_targets
+
+from .conftest import layer
 
 RAW = FileSystemLevel(type="raw", name="raw")
 EXT4 = FileSystemLevel(type="ext4", name="ext4")
@@ -42,3 +49,15 @@ def test_a_byte_a_call_through_the_page_cache_is_no_command_a_byte() -> None:
     streamed = expected_step_ns(pattern(**bytewise, access="sequential"), None, pace="disk")
     assert streamed < 2 * 2**20 * CALL_NS
     assert expected_step_ns(pattern(**bytewise, access="random"), None, pace="disk") > 1000 * streamed
+
+
+def test_a_virtual_drive_that_claims_to_turn_is_taken_for_an_ssd(directory: TargetFacts, drive: DriveFacts) -> None:
+    turning = replace(directory, devices=(layer("vda", "disk", is_rotational=True),))
+    of_virtio = replace(drive, is_rotational=True, virtual="virtio drive of a virtual machine")
+    paces = [
+        planned_targets([replace(turning, drives=(one,))], overwrites_devices=False)[0].pace
+        for one in (replace(drive, is_rotational=True), of_virtio)
+    ]
+    assert paces == ["disk", "virtual"]
+    synced = pattern(count=300, durability="fdatasync")
+    assert 10 * expected_step_ns(synced, None, pace="virtual") < 1.1 * expected_step_ns(synced, None, pace="disk")
