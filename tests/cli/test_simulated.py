@@ -233,14 +233,6 @@ def test_an_experiment_that_no_simulated_drive_can_carry_out_is_refused_with_tho
     assert not {"large-read", "settings-scan", "ssd-latency"} & {*names, *reduced.split(", ")}
 
 
-def test_leaving_out_levels_is_not_advised_where_nothing_would_be_left(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["plan", "ssd-latency", "sim:consumer-ssd"]) == 2
-    error = capsys.readouterr().err
-    assert "P708" in error
-    assert "has no backend sync" in error
-    assert "do:    choose one of" in error
-
-
 @pytest.mark.parametrize(
     ("depth", "times"), [(1, ("3s",)), (64, ("3s", "--ramp", "1s")), (64, ("20s", "--ramp", "2s"))]
 )
@@ -271,17 +263,6 @@ def test_the_model_of_a_real_drive_has_the_write_amplification_of_that(used_gib:
     found = write_amplification(used_gib, smaller=2)
     for reading in READINGS[used_gib]:
         assert found == pytest.approx(reading, rel=0.02)
-
-
-def test_an_experiment_that_asks_for_a_backend_of_the_kernel_is_refused_before_it_runs(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for command in ("plan", "run"):
-        assert run([command, "ssd-latency", "sim:consumer-ssd", "--quick", "--skip-unavailable"]) == 2
-        assert "error[R424]" in (told := capsys.readouterr().err)
-        assert "a simulated drive has no backend sync" in told
-    assert run(["explain", "sim:consumer-ssd"]) == 2
-    assert "explain needs a real drive" in capsys.readouterr().err
 
 
 def test_a_report_of_several_simulated_drives_answers_first_and_then_says_so(

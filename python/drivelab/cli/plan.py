@@ -294,7 +294,7 @@ def planned(
         rest = _refusal(experiment, make, skip_unavailable=True)
         if rest is None:
             raise
-        raise _nothing_left(error, rest, make) from None
+        raise _nothing_left(error, rest, make, skip_unavailable=skip_unavailable) from None
     plan = replace(plan, notes=(*narrowing, *plan.notes))
     return plan, {target.label: each for target, each in zip(plan.targets, facts, strict=True)}
 
@@ -313,19 +313,23 @@ def _refusal(experiment: Experiment, make: Callable[..., Plan], *, skip_unavaila
     return None
 
 
-def _nothing_left(asked: DrivelabError, rest: DrivelabError, make: Callable[..., Plan]) -> DrivelabError:
+def _nothing_left(
+    asked: DrivelabError, rest: DrivelabError, make: Callable[..., Plan], *, skip_unavailable: bool
+) -> DrivelabError:
     """That nothing can be measured, for which reasons, and what could be instead.
 
     Parameters
     ----------
     asked, rest : DrivelabError
         Why what was asked for is refused, and what is left of it without the levels that are not to be had.
+    skip_unavailable : bool
+        Whether the user leaves such levels out already.
     """
     lead = "" if asked.code == "P708" else "nothing is left to measure: "
     reasons = [asked.what, *([] if rest.code in {"P707", "P708"} else [rest.what])]
     built_in = {name: load_experiment(name) for name in built_in_names()}
-    whole = [name for name, one in built_in.items() if _refusal(one, make, skip_unavailable=False) is None]
-    others = [name for name in built_in if name not in whole]
+    whole = [name for name, one in built_in.items() if _refusal(one, make, skip_unavailable=skip_unavailable) is None]
+    others = [] if skip_unavailable else [name for name in built_in if name not in whole]
     reduced = [name for name in others if _refusal(built_in[name], make, skip_unavailable=True) is None]
     advice = f"choose one of {', '.join(whole)}, or another target" if whole else "choose another target"
     if reduced:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedTarget
@@ -85,4 +86,6 @@ class Fitting:
         if self._refused:
             raise DrivelabError("P707", "; ".join(in_words(self._refused)))
         if not self._measured:
-            raise DrivelabError("P708", f"nothing is left to measure: {'; '.join((*self.left_out, *self._notes))}")
+            # nothing is measured beside it, as what it stays
+            left_out = in_words(replace(one, stays=False) for one in self._left_out)
+            raise DrivelabError("P708", f"nothing is left to measure: {'; '.join((*left_out, *self._notes))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 
 from drivelab.inventory.consent import Consent, require_erase_consent, require_purge_consent
@@ -91,12 +92,14 @@ def require_issuable(plan: Plan) -> None:
         E301: a workload contradicts itself. E310, E311, E313: its backend cannot do it, or not here. R424: a
         simulated drive has none to choose.
     """
-    simulated = {target.label for target in plan.targets if target.text.startswith(PREFIX)}
+    simulated = {target.label: target.text for target in plan.targets if target.text.startswith(PREFIX)}
     for step in plan.steps:
         # what runs together is refused as a whole
         if step.target in simulated and not step.together and step.pattern.backend != "auto":
-            what = f"{step.label}: a simulated drive has no backend {step.pattern.backend}"
-            raise DrivelabError("R424", what, where=step.target, do="run queue-depth or fill-level on it")
+            what = f"{step.label}: a simulated drive has no kernel for backend {step.pattern.backend} to call"
+            check = shlex.join(["drivelab", "check", simulated[step.target]])
+            do = f"{check} measures small synced writes; queue-depth and fill-level run on it too"
+            raise DrivelabError("R424", what, where=step.target, do=do)
     labels = {step.pattern: step.label for step in plan.steps}
     for pattern, label in labels.items():
         try:
