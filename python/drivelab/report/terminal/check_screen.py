@@ -361,13 +361,12 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
     for one in verdicts_in(verdict):
         program, told = PROGRAMS.get(one.get("need", "")), one.get("forecast")
         if program is not None and told and program.write.trial == trial:
-            write, own = (
-                format_duration_ns(time_ns) for time_ns in (told["log_latency"]["value"], told["own_time_ns"])
-            )
-            often = number_text(told["commits_per_s"]["value"])
-            parts = [f"{write} a write on average", f"{own} of {program.title}'s own"]
-            parts += ["its other syncs"] * (program.background is not None)
-            return f"{often}*", f"* commits: {', '.join(parts)}"
+            write_ns, own_ns, per_s = told["log_latency"]["value"], told["own_time_ns"], told["commits_per_s"]["value"]
+            write, own, others = map(format_duration_ns, (write_ns, own_ns, 1e9 / per_s - write_ns - own_ns))
+            text = f"* commits: {write} a write on average, {own} of {program.title}'s own"
+            if program.background is not None:
+                text += f", {others} other syncs"
+            return f"{number_text(per_s)}*", text
     return "", ""
 
 

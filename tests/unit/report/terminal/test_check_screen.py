@@ -218,6 +218,13 @@ def test_a_trial_that_pauses_as_its_program_does_tells_how_often_that_commits(wh
         assert "* commits: 131 us a write on average, 56 us of PostgreSQL's own" in lines
 
 
+def test_the_parts_of_a_commit_add_up_to_how_often_it_happens(whole: ReportContent) -> None:
+    paused = replace(whole.trials[0], name="sync-write-etcd", workload={"pacing": {"think_ns": 500_000}})
+    told = {"commits_per_s": {"value": 103.8}, "log_latency": {"value": 7_830_000.0}, "own_time_ns": 500_000}
+    lines = shown(replace(whole, trials=(paused,), verdict=need("etcd", "pass") | {"forecast": told}))
+    assert "* commits: 7.83 ms a write on average, 500 us of etcd's own, 1.30 ms other syncs" in lines
+
+
 def check_of(trial: str, metric: str, value: tuple[float, float, float], limit: float) -> dict[str, Any]:
     """A limit as a verdict stores it, met or at least not missed."""
     unit, direction = ("ns", "at_most") if "latency" in metric else ("1/s", "at_least")
