@@ -31,10 +31,9 @@ from drivelab.model.programs import PROGRAMS
 from drivelab.model.published_burst import BASE_PER_S
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import Check, Forecast, Outcome, Threshold, Verdict, easier_words
+from drivelab.model.verdict import COMMITS, Check, Forecast, Outcome, Threshold, Verdict, easier_words
 
 _DURABLE_TRIALS = "sync-write-"
-_COMMITS = "commits_per_s"
 _NOT_MEASURED = "not measured"
 # a limit so many times what is left in the end is not reached
 _SURELY_ABOVE = 1.1
@@ -128,7 +127,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
     trial = program.write.trial
     threshold = Threshold(
         trial=trial,
-        metric=_COMMITS,
+        metric=COMMITS,
         direction="at_least",
         limit=at_least_per_s,
         unit="1/s",
@@ -272,7 +271,7 @@ def _told(threshold: Threshold, estimate: Estimate) -> str:
 
 def _ends_of(threshold: Threshold) -> str:
     """What an interval is: a forecast's reaches over the computers that the program was tried on, too."""
-    return FORECAST_RANGE if threshold.metric == _COMMITS else "95 %"
+    return FORECAST_RANGE if threshold.metric == COMMITS else "95 %"
 
 
 def _deciding_number(check: Check) -> str:

@@ -15,6 +15,8 @@ Outcome = Literal["pass", "fail", "undecided", "no_limit"]
 FitnessOutcome = Literal["pass", "fail", "undecided", "mixed"]
 Direction = Literal["at_most", "at_least"]
 Force = Literal["required", "recommended"]
+# what a rate of commits that is asked for is held against
+COMMITS = "commits_per_s"
 
 
 @dataclass(frozen=True, slots=True)

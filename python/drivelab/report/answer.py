@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import easier_words, verdicts_in
+from drivelab.model.verdict import COMMITS, easier_words, verdicts_in
 from drivelab.report.content import TrialContent
 from drivelab.report.headline import busy_words
 from drivelab.report.numerals import latency_text, number_text, round_latency_text
@@ -55,11 +56,13 @@ class VerdictBlock:
     why: str
     checks: tuple[CheckLine, ...]
     caveats: tuple[str, ...]
+    # undecided however long is measured: by the program's own time, as it was found on other computers
+    is_open_by_own_time: bool = False
 
     @property
     def may_be_told_by_more(self) -> bool:
         """Whether it is undecided and a longer measurement could decide it: not what may not last, or has no number."""
-        if self.outcome != "undecided":
+        if self.outcome != "undecided" or self.is_open_by_own_time:
             return False
         is_open = [one for one in self.checks if one.outcome == "undecided"]
         if not is_open:
@@ -144,6 +147,18 @@ def answer_of(
     return Answer(outcome, sentence, blocks, sentences, _trust(findings, busy_words(trials)), not missing)
 
 
+def surer_words(verdicts: Sequence[VerdictBlock], command_line: str, *, is_busy: bool, is_simulated: bool) -> str:
+    """What to do about verdicts that are undecided; empty where nothing but another drive helps."""
+    by_own_time = next((one.title for one in verdicts if one.is_open_by_own_time), "")
+    if by_own_time and not is_busy:
+        here = "" if is_simulated else f"; measure {by_own_time} itself here"
+        return f"no check can tell: {by_own_time}'s own time is too uncertain{here}"
+    told = (("when the machine is quiet", is_busy), ("without --quick", "--quick" in command_line.split()))
+    ways = [way for way, helps in told if helps]
+    is_open = by_own_time or any(one.may_be_told_by_more for one in verdicts)
+    return f"to be sure: check again {' and '.join(ways)}" if ways and is_open else ""
+
+
 def thresholds_of(verdict: Mapping[str, Any] | None) -> dict[str, list[tuple[float, str]]]:
     """Latencies that needs ask for, by the trial that measures them, for the figures."""
     found: dict[str, list[tuple[float, str]]] = {}
@@ -170,7 +185,24 @@ def _block(verdict: Mapping[str, Any], known: Collection[str]) -> VerdictBlock:
         why=str(verdict.get("why", "")),
         checks=tuple(_check_line(check) for check in verdict.get("checks", ())),
         caveats=tuple(str(text) for text in verdict.get("caveats", ()) if ended(str(text)) not in known),
+        is_open_by_own_time=_is_open_by_own_time(verdict),
     )
+
+
+def _is_open_by_own_time(verdict: Mapping[str, Any]) -> bool:
+    """Whether a limit of commits lies in the range that the program's own time alone leaves, with exact writes."""
+    program, told = PROGRAMS.get(str(verdict.get("need", ""))), verdict.get("forecast")
+    if verdict.get("outcome") != "undecided" or program is None or not told:
+        return False
+    write_ns = told["log_latency"]["value"]
+    commits = told["commits_per_s"]["value"] * (write_ns + told["own_time_ns"])
+    low, high = (commits / (write_ns + own_ns) for own_ns in (program.own.high_ns, program.own.low_ns))
+    open_limits = [
+        one["threshold"]["limit"]
+        for one in verdict.get("checks", ())
+        if one["outcome"] == "undecided" and one["threshold"]["metric"] == COMMITS and not one.get("may_not_last")
+    ]
+    return any(low < limit < high for limit in open_limits)
 
 
 def _check_line(check: Mapping[str, Any]) -> CheckLine:

@@ -82,13 +82,6 @@ def busy_words(trials: Sequence[TrialContent]) -> str:
     return f"the machine was busy: other programs used {busy[len(busy) // 2]:.1f} of its {seen[0]['count']} processors"
 
 
-def surer_words(record: RunRecord, *, is_busy: bool) -> str:
-    """What to do about a verdict that is undecided; empty where nothing but another drive helps."""
-    told = (("when the machine is quiet", is_busy), ("without --quick", "--quick" in record.command_line.split()))
-    ways = [way for way, helps in told if helps]
-    return f"to be sure: check again {' and '.join(ways)}" if ways else ""
-
-
 def simulated_texts(content: ReportContent) -> tuple[str, ...]:
     """How the simulated targets of a run begin where findings name them: ``sim:disk-7200 is simulated``."""
     models = [one for one in _targets(content) if one.get("simulated")]

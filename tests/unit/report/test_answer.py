@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
-from drivelab.model.verdict import Check, Direction, Fitness, Threshold, Verdict
-from drivelab.report.answer import answer_of, thresholds_of
+from drivelab.model.verdict import COMMITS, Check, Direction, Fitness, Threshold, Verdict
+from drivelab.report.answer import answer_of, surer_words, thresholds_of
 from drivelab.report.content import TrialContent
 from drivelab.report.reported_findings import reported
 
@@ -81,3 +83,31 @@ def test_limits_of_latency_go_into_the_picture() -> None:
     assert thresholds_of(verdict(None).to_json()) == {"sync": [(10e6, "etcd: writes were durable within this")]}
     assert thresholds_of(verdict(None, unit="1/s").to_json()) == {}
     assert thresholds_of(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_busy", "is_simulated", "told"),
+    [
+        (5000.0, False, True, "no check can tell: PostgreSQL's own time is too uncertain"),
+        (
+            5000.0,
+            False,
+            False,
+            "no check can tell: PostgreSQL's own time is too uncertain; measure PostgreSQL itself here",
+        ),
+        # a busy machine made the writes slower, too
+        (5000.0, True, False, "to be sure: check again when the machine is quiet and without --quick"),
+        # the mean of the writes is not known so well that it is beyond this
+        (4805.0, False, False, "to be sure: check again without --quick"),
+    ],
+)
+def test_no_longer_check_is_advised_where_the_own_time_of_the_program_leaves_it_open(
+    make_estimate: Callable[..., Estimate], limit: float, is_busy: bool, is_simulated: bool, told: str
+) -> None:
+    rate = make_estimate(14_500, 4_800, 21_800, "1/s")
+    threshold = Threshold("sync-write-postgres", COMMITS, "at_least", limit, "1/s", "{value} a second", "required", "")
+    check = Check(threshold, rate, "undecided", None, "")
+    stored = Verdict("postgres", "PostgreSQL", "undecided", "?", "", (check,)).to_json()
+    stored["forecast"] = {"commits_per_s": {"value": 14_500.0}, "log_latency": {"value": 22_966.0}, "own_time_ns": 46e3}
+    verdicts = answer_of(stored, (), ()).verdicts
+    assert surer_words(verdicts, "check . --quick", is_busy=is_busy, is_simulated=is_simulated) == told

@@ -14,7 +14,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.model.verdict import verdicts_in
-from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
+from drivelab.report.answer import CheckLine, VerdictBlock, answer_of, surer_words
 from drivelab.report.check_table import (
     durable_trials,
     footnotes,
@@ -30,7 +30,6 @@ from drivelab.report.headline import (
     failed_words,
     headline_facts,
     simulated_texts,
-    surer_words,
     what_is_missing,
 )
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
@@ -123,9 +122,9 @@ def _parts(
         else:
             lines = wrapped(f"{burst.text} {burst.advice}", width - _WORD_WIDTH, plain)
             parts.append(Text("!    " + "\n     ".join(lines), style=_STYLES["warning"]))
-    is_undecided = any(one.may_be_told_by_more for one in answer.verdicts)
     is_disturbed = bool(busy) or any(one.code == _FOREIGN_WORK for one in warned)
-    if is_undecided and (surer := surer_words(content.record, is_busy=is_disturbed)):
+    command_line = content.record.command_line
+    if surer := surer_words(answer.verdicts, command_line, is_busy=is_disturbed, is_simulated=is_simulated):
         parts.append(write.undecided(surer))
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
     parts += [Text(), write.reads_beside_writes(others)] if others else []
