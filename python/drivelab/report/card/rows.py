@@ -288,7 +288,7 @@ def _beside(members: Sequence[Measured]) -> tuple[tuple[Row, ...], str] | None:
     sign = 1 if members[0].observation.is_better_when_low else -1
     common.sort(key=lambda found: sign * sum(point_of(own).value for own in found.values()))
     shown = [one for found in _spread(common, room) for own in found.values() for one in own]
-    which = f"{room} of {len(common)}, from the best to the worst" if room < len(common) else "what all have"
+    which = f"{room} of {len(common)} that all have" if room < len(common) else "what all have"
     return tuple(_rows(shown, varied)), which
 
 
