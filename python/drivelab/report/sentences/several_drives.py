@@ -291,7 +291,7 @@ def _between_drives(contest: Contest, has_machines: bool, drives: Mapping[Subjec
     if contest.is_beyond_noise is None:
         change = change_text(best, other)
         return (
-            f"{name} has the best number, {_number(best)}, {change} {next_name} with {_number(other)}{last}; "
+            f"{name} looks fastest with {_number(best)}, {change} {next_name} with {_number(other)}{last}; "
             f"{_unjudged(contest)}"
         )
     if not contest.is_best_drive_first:

@@ -85,7 +85,7 @@ def test_another_serial_is_another_drive() -> None:
     sets = [result_set("a", observed("A", 100, 95, 105)), result_set("b", observed("A", 250, 240, 260))]
     sets[1] = replace(sets[1], drives=(replace(sets[1].drives[0], serial="A-2"),))
     told, command = sentences(*sets)
-    assert "A (a) has the best number, 100 µs" in told
+    assert "A (a) looks fastest with 100 µs" in told
     assert told.endswith("; one run each, so how far another run would differ is unknown.")
     assert "same drive" not in told
     assert command == ("Which is faster takes 3 runs of each at least: drivelab compare a b --base RUN --new RUN.")
@@ -109,7 +109,7 @@ def test_beside_another_drive_its_runs_are_one_drive_too() -> None:
         result_set("c", observed("B", 240, 235, 245)),
     )
     told, command = sentences(*sets)
-    assert "A (2026-01-31) has the best number, 100 µs (95 %: 95.0 to 105 µs), 2.4 times as fast as B" in told
+    assert "A (2026-01-31) looks fastest with 100 µs (95 %: 95.0 to 105 µs), 2.4 times as fast as B" in told
     assert "; the same drive, A, gave 100 µs (95 %: 95.0 to 105 µs) in a and 120 µs" in told
     assert command.endswith("drivelab compare a b.")
 
