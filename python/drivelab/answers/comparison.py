@@ -216,7 +216,9 @@ def _at_level(one: ComparedTrial) -> ComparedTrial:
 
 def _compared_run(run: StoredRun) -> ComparedRun:
     record = run.record
-    return ComparedRun(run.name, str(run.directory), record.started_utc, record.status, record.is_quick)
+    simulated = [bool((one.get("facts_before") or {}).get("simulated")) for one in record.targets]
+    is_simulated = bool(simulated) and all(simulated)
+    return ComparedRun(run.name, str(run.directory), record.started_utc, record.status, record.is_quick, is_simulated)
 
 
 def _differences(

@@ -16,7 +16,7 @@ from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, R
 from drivelab.model.lasting_rate import as_it_lasts
 from drivelab.model.metric import COMMANDS, metric_of
 from drivelab.model.operations_apart import plural
-from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
+from drivelab.model.result_set import SIMULATED, Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.store import layout
@@ -74,6 +74,10 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
         observations += _single_trials(run, alone, targets)
     if imported := _imported_from(run):
         observations = [replace(one, note="; ".join(filter(None, (imported, one.note)))) for one in observations]
+    drives = _drives(targets, observations)
+    # whichever run asks it, a model does the same again
+    models = {one.name for one in drives if one.kind == SIMULATED}
+    of_run = f"{run.name}, {record.started_utc}"
     return ResultSet(
         key=run.name,
         title=as_text(experiment.get("title")) or as_text(experiment.get("name")) or run.name,
@@ -81,8 +85,8 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
         source=_source(run),
         measured=record.started_utc[:16].replace("T", " ") or as_text(record.imported.get("measured")),
         machines=_machines(run, targets),
-        drives=_drives(targets, observations),
-        observations=tuple(replace(one, run=f"{run.name}, {record.started_utc}") for one in observations),
+        drives=drives,
+        observations=tuple(replace(one, run=SIMULATED if one.drive in models else of_run) for one in observations),
         notes=tuple(_notes(run)),
     )
 

@@ -38,6 +38,8 @@ class ComparedRun:
         When it began, and how it ended; empty when unknown.
     is_quick : bool
         Whether it was made with ``--quick``.
+    is_simulated : bool
+        Whether all its drives are models, which do the same again.
     """
 
     name: str
@@ -45,6 +47,7 @@ class ComparedRun:
     started_utc: str = ""
     status: str = ""
     is_quick: bool = False
+    is_simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

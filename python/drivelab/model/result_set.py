@@ -119,7 +119,8 @@ class Observation:
     not_taken : str
         The levels that were asked for and not taken: ``scheduler none``.
     run : str
-        Name and start of the run; empty for a page. Numbers of two runs are not told apart by their repeats.
+        Name and start of the run, of a model `SIMULATED` in every run; empty for a page. Numbers of two runs are
+        not told apart by their repeats.
     """
 
     drive: str

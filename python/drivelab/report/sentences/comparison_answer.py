@@ -193,7 +193,8 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
         counts = f"{', '.join(told[:-1])} and {told[-1]}"
         can = f"Whether {new} is better than {base} can't be told{f' from {why}' if why else ''}"
         return f"{can}: of {len(seen)} numbers {counts}."
-    because = f"; {why}, so {MAY_DIFFER}" if why else ""
+    is_known = all(run.is_simulated for run in (*comparison.base, *comparison.new))
+    because = f"; {why}, so {MAY_DIFFER}" if why and not is_known else ""
     if len(seen) == 1:
         return f"{_change(seen[0], comparison, base, new, verb='looked')}{because}."
     how = "better" if looks["better"] else "worse"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.apart import MAY_DIFFER, RUNS_MIN, too_few_runs
-from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
+from drivelab.model.result_set import SIMULATED, MeasuredDrive, Observation, ResultSet
 from drivelab.report.sentences.contest import Contest, Subject
 
 # what a comparison says of the same runs
@@ -85,13 +85,16 @@ def one_drive_sentence(
         gave = f"from {ends[0]} to {ends[1]}, over {len(own)} runs"
     if len({number(one) for _, one in own}) == 1:
         gave = f"the same in {'both' if len(own) == 2 else f'all {len(own)}'} runs: {number(best[1])}"
-    return f"the same drive, {_line(drives[best[0]].name)}, gave {gave}; {ONE_RUN_EACH}"
+    unknown = "" if best[1].run == SIMULATED else f"; {ONE_RUN_EACH}"
+    return f"the same drive, {_line(drives[best[0]].name)}, gave {gave}{unknown}"
 
 
 def compare_sentence(contests: Iterable[Contest], drives: Mapping[Subject, DriveOfRun]) -> str:
     """Which command judges whether a drive changed, or which is faster; empty where one run measured all of them."""
     apart = ""
     for contest in contests:
+        if all(one.run == SIMULATED for _, one in contest.ranked):
+            continue
         by_drive: dict[tuple[str, ...], list[tuple[int, str]]] = {}
         for subject, _ in contest.ranked:
             if subject in drives:

@@ -52,6 +52,12 @@ def test_of_numbers_of_one_run_none_is_the_answer_and_they_are_counted_as_the_ta
     assert answer.endswith("how far another run would differ is unknown.") is ("looked worse" in told)
 
 
+def test_another_run_of_a_model_is_known_to_be_the_same() -> None:
+    base, new = (ComparedRun(name, "", is_simulated=True) for name in ("monday", "tuesday"))
+    answer = answers(Comparison((base,), (new,), margin=0.05, rows=(seen(1.2), seen(2.0), seen(4.0))))[0]
+    assert answer == "tuesday looked worse than monday in all 3 numbers (1.2 to 4.0 times)."
+
+
 def test_a_target_without_anything_to_compare_with_is_named_above_the_answer() -> None:
     one = Comparison((ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),), 0.05, rows=(seen(2.0),))
     two = replace(one, left_out_new=("Beta",))
