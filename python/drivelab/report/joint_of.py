@@ -26,7 +26,7 @@ from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
 from drivelab.report.sentences.contest import Subject
 from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
-from drivelab.report.sentences.several_drives import joint_sentences, shortened
+from drivelab.report.sentences.several_drives import joint_sentences, lead_words, shortened
 from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.bursts import burst_tables
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
@@ -162,7 +162,7 @@ def _sentences(
         alone = len(sets) == 1
         return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
     if compared := joint_sentences(sets, drives):
-        return tuple(filter(None, (fitness_sentence(runs, _names(runs, sets)), *compared)))
+        return tuple(filter(None, (fitness_sentence(runs, _names(runs, sets), lead_words(sets, drives)), *compared)))
     told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]
     return (NOTHING_IN_COMMON, *told)
 

@@ -54,14 +54,9 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
         Empty where no drive of a run was measured with the workload and the
         settings of another drive, or of one of a published page.
     """
-    has_machines = len({one.machine for each in sets for one in each.observations if one.machine}) > 1
-    runs = [each for each in sets if not each.is_reference]
-    by_title: dict[str, list[Contest]] = {}
+    has_machines = _has_machines(sets)
     drives = drives or {}
-    identities = {subject: one.identity for subject, one in drives.items()}
-    for contest in contests(runs, identities):
-        by_title.setdefault(contest.title, []).append(contest)
-    groups = sorted(by_title.items(), key=lambda item: -max(len(one.ranked) for one in item[1]))
+    groups = _by_title(sets, drives)
     found: list[str] = []
     for title, members in groups[:WORKLOADS_NAMED]:
         told = _told(title, members, has_machines, drives)
@@ -74,6 +69,30 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
         )
     found += filter(None, [compare_sentence((one for _, members in groups for one in members), drives)])
     return (*found, *_beside_pages(sets))
+
+
+def lead_words(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]) -> str:
+    """Which drive has the better number in the first workload that is told, and how far; empty where none has."""
+    for title, members in _by_title(sets, drives)[:1]:
+        best = min(members, key=goodness)
+        if best.of_other_drives and not best.is_alike and best.is_beyond_noise is not False:
+            ends = (best.ranked[0], best.of_other_drives[0])
+            (name, one), (next_name, other) = ((_name(who, _has_machines(sets)), number) for who, number in ends)
+            return f"{name} {'is' if best.is_beyond_noise else 'looks'} {change_text(one, other)} {next_name} ({title})"
+    return ""
+
+
+def _has_machines(sets: Sequence[ResultSet]) -> bool:
+    return len({one.machine for each in sets for one in each.observations if one.machine}) > 1
+
+
+def _by_title(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]) -> list[tuple[str, list[Contest]]]:
+    """The contests of runs by their workload, the one that most drives have in common first."""
+    by_title: dict[str, list[Contest]] = {}
+    identities = {subject: one.identity for subject, one in drives.items()}
+    for contest in contests([each for each in sets if not each.is_reference], identities):
+        by_title.setdefault(contest.title, []).append(contest)
+    return sorted(by_title.items(), key=lambda item: -max(len(one.ranked) for one in item[1]))
 
 
 def _beside_pages(sets: Sequence[ResultSet]) -> Iterator[str]:

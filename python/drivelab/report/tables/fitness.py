@@ -10,11 +10,13 @@ from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import ReportContent
 from drivelab.report.numerals import typeset
 from drivelab.report.outcome_words import SHORT_WORDS, WORDS
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 from drivelab.report.sentences.several_drives import shortened
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 KEY = "fitness"
-_NOTE = "?: undecided, and the report of that run alone says why. Needs without a published limit are left out."
+_UNDECIDED = "?: undecided, and the report of that run alone says why."
+_LEFT_OUT = "Needs without a published limit are left out."
 _TOLD_MAX = 4
 
 
@@ -45,7 +47,9 @@ def fitness_table(runs: Sequence[ReportContent], names: Sequence[str]) -> Table 
         for need, title in titles.items()
     )
     columns = (TableColumn("fit for"), *(TableColumn(name) for name, _ in checked))
-    return Table(KEY, "What each drive is fit for", columns, rows, notes=(_NOTE,))
+    is_open = any(cell.text == SHORT_WORDS["undecided"] for row in rows for cell in row)
+    note = f"{_UNDECIDED} {_LEFT_OUT}" if is_open else _LEFT_OUT
+    return Table(KEY, "What each drive is fit for", columns, rows, notes=(note,))
 
 
 def needs_table(run: ReportContent) -> Table | None:
@@ -61,14 +65,29 @@ def needs_table(run: ReportContent) -> Table | None:
     return Table(KEY, "What it is fit for", (TableColumn("need"), TableColumn("fit"), TableColumn("why")), tuple(rows))
 
 
-def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str]) -> str:
-    """How many needs each drive meets of those that all were held against, the fittest first; empty without any."""
+def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str], lead: str = "") -> str:
+    """How many needs each drive meets of those that all were held against, the fittest first; empty without any.
+
+    Parameters
+    ----------
+    runs : sequence of ReportContent
+        Checks and others.
+    names : sequence of str
+        What to call the drive of each.
+    lead : str
+        Which drive is faster: told where all are fit for all.
+    """
     checked = _checked(runs, names)
     shared = set.intersection(*(set(found) for _, found in checked)) if len(checked) > 1 else set()
     if not shared:
         return ""
     counted = [(name, Counter(found[need][1] for need in shared)) for name, found in checked]
     counted.sort(key=lambda one: (-one[1]["pass"], one[1]["fail"]))
+    if len(shared) > 1 and all(counts["pass"] == len(shared) for _, counts in counted):
+        which = "Both" if len(counted) == 2 else f"All {len(counted)}"
+        fit = f"{which} are fit for all {len(shared)} needs"
+        told_with = f"{fit}; {lead}."
+        return told_with if lead and len(told_with.split()) <= FIRST_WORDS_MAX else f"{fit}."
     of_all = f"{len(shared)} {'need' if len(shared) == 1 else 'needs'}"
     told = [f"{name} is fit for {counts['pass']} of {of_all}" for name, counts in counted[:_TOLD_MAX]]
     if len(counted) > _TOLD_MAX:

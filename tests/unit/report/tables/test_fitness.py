@@ -39,6 +39,21 @@ def test_the_fittest_drive_is_told_first() -> None:
     assert many.endswith(", 2 more are fit for as many or fewer.")
 
 
+def test_drives_that_are_fit_for_all_are_told_once_with_the_faster_one() -> None:
+    assert fitness_sentence([GOOD] * 3, ["a", "b", "c"]) == "All 3 are fit for all 2 needs."
+    lead = "a is 47 times as fast as b (512 B appended)"
+    assert fitness_sentence([GOOD, GOOD], ["a", "b"], lead) == f"Both are fit for all 2 needs; {lead}."
+    assert fitness_sentence([GOOD, GOOD], ["a", "b"], "so " * 30) == "Both are fit for all 2 needs."
+    assert "faster" not in fitness_sentence([SLOW, GOOD], ["a", "b"], "a is faster")
+
+
+def test_what_an_undecided_need_means_is_told_where_one_stands() -> None:
+    for runs, is_told in (([GOOD, GOOD], False), ([GOOD, SLOW], True)):
+        table = fitness_table(runs, ["a", "b"])
+        assert table is not None
+        assert ("undecided" in table.notes[0]) is is_told
+
+
 def test_drives_are_compared_by_needs_that_all_were_asked_for() -> None:
     assert fitness_sentence([SLOW, OF_ONE], ["slow", "single"]) == (
         "single is fit for 1 of 1 need, slow is fit for 0 of 1 need."
