@@ -185,7 +185,8 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
         return f"All {len(seen)} numbers are the same in {base} and {new}."
     if most < SAME_WITHIN:
         return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
-    why = seen[0].why[0] if seen[0].why else ""
+    is_same_again = all(run.is_simulated for run in (*comparison.base, *comparison.new))
+    why = seen[0].why[0] if seen[0].why and not is_same_again else ""
     looks = {how: [row for row in seen if looks_words(row) == how] for how in ("better", "worse", "alike")}
     if looks["better"] and looks["worse"]:
         told = [_looked(how, rows) for how, rows in looks.items() if rows]
@@ -193,8 +194,7 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
         counts = f"{', '.join(told[:-1])} and {told[-1]}"
         can = f"Whether {new} is better than {base} can't be told{f' from {why}' if why else ''}"
         return f"{can}: of {len(seen)} numbers {counts}."
-    is_known = all(run.is_simulated for run in (*comparison.base, *comparison.new))
-    because = f"; {why}, so {MAY_DIFFER}" if why and not is_known else ""
+    because = f"; {why}, so {MAY_DIFFER}" if why else ""
     if len(seen) == 1:
         return f"{_change(seen[0], comparison, base, new, verb='looked')}{because}."
     how = "better" if looks["better"] else "worse"

@@ -56,6 +56,8 @@ def test_another_run_of_a_model_is_known_to_be_the_same() -> None:
     base, new = (ComparedRun(name, "", is_simulated=True) for name in ("monday", "tuesday"))
     answer = answers(Comparison((base,), (new,), margin=0.05, rows=(seen(1.2), seen(2.0), seen(4.0))))[0]
     assert answer == "tuesday looked worse than monday in all 3 numbers (1.2 to 4.0 times)."
+    mixed = answers(Comparison((base,), (new,), margin=0.05, rows=(seen(0.5), seen(2.0))))[0]
+    assert mixed.startswith("Whether tuesday is better than monday can't be told: of 2 numbers")
 
 
 def test_a_target_without_anything_to_compare_with_is_named_above_the_answer() -> None:
