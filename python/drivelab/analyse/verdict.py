@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from drivelab.analyse.findings import BASE_RATE_CODES, DURABILITY_CODES, burst_possible, foreign_work
+from drivelab.analyse.findings import DURABILITY_CODES, burst_possible, foreign_work
 from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
@@ -161,7 +161,9 @@ def _as_trusted(
     if outcome == "fail" and foreign is not None:
         outcome, why = "undecided", _not_alone(threshold, estimate, foreign)
     may_not_last = ""
-    burst = next((one for one in touching if _is_above_a_base(threshold, one)), None)
+    # what its own trial shows comes before what another shows of the volume
+    own_first = sorted(touching, key=lambda one: one.trial != threshold.trial)
+    burst = next((one for one in own_first if _is_above_a_base(threshold, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
         lasting = burst.evidence.get("base_per_s", math.inf)
@@ -187,7 +189,7 @@ def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
         base_per_s = finding.evidence.get("base_per_s", BASE_PER_S)
         is_of_ios = finding.code in VOLUME_CODES and finding.evidence.get("token", "I/Os") == "I/Os"
         return is_of_ios and threshold.unit == "ns" and threshold.limit <= _NS / base_per_s
-    if finding.code in BASE_RATE_CODES:
+    if "base_per_s" in finding.evidence:
         unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
         return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]
     return finding.code == burst_possible.CODE and threshold.limit > BASE_PER_S

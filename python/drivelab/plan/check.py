@@ -184,6 +184,9 @@ def _planned(target: TargetFacts, trials: Sequence[_Trial], *, is_quick: bool) -
 
 def _shortened(pattern: WorkloadPattern) -> WorkloadPattern:
     times = {"runtime": pattern.runtime, "enough_after": pattern.enough_after}
+    if not pattern.is_durable:
+        # twice as many as at full length: of a few nobody can tell where a cache was full
+        times["interval"] = pattern.interval // 2
     return pattern.changed(**{name: f"{time_ns // _QUICK_DIVISOR}ns" for name, time_ns in times.items()})
 
 

@@ -36,13 +36,13 @@ def shape_of(trial: TrialContent) -> tuple[int, int, str]:
 
 
 def lasting_words(trial: TrialContent, metric: str) -> tuple[str, str] | None:
-    """The rate that lasts, and what the trial did before: ``209 MB/s``, ``303 MB/s at first``; None where it is one."""
+    """The rate that lasts, and what the trial did before: ``209 MB/s``, ``first 303 MB/s``; None where it is one."""
     lasting, measured = trial.lasting(metric), trial.estimate(metric)
     first = None if lasting is None else lasting.at_first_per_s or (measured.value if measured else None)
     if lasting is None or first is None:
         return None
     write = value_writer(metric)
-    return write(lasting.per_s), f"{write(first)} at first"
+    return write(lasting.per_s), f"first {write(first)}"
 
 
 def region_words(trials: Sequence[TrialContent]) -> str:

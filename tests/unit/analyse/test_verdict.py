@@ -7,33 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulated_estimates import CEPH, CONSUL, ETCD, KAFKA, MS, POSTGRES, estimate, etcd_trials, near
 from simulated_latencies import LAWS, Law, autoregressive
 
 from drivelab.analyse.fitness import judge_fitness
 from drivelab.analyse.verdict import judge_need
-from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
-
-ETCD, POSTGRES, CEPH, CONSUL, KAFKA = map(load_need, ("etcd", "postgres", "ceph", "consul", "kafka"))
-MS = 1_000_000.0
-
-
-def estimate(value: float | None, low: float | None, high: float | None, unit: Unit = "ns") -> Estimate:
-    return Estimate(value, low, high, unit, 5000, 4000.0, "")
-
-
-def near(value: float, unit: Unit = "ns") -> Estimate:
-    return estimate(value, 0.9 * value, 1.1 * value, unit)
-
-
-def etcd_trials(p99: Estimate, iops: float = 1200.0) -> list[TrialSummary]:
-    return [
-        TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": p99}),
-        TrialSummary("sync-write-16384", "", "durable_write", {"iops": near(iops, "1/s")}),
-    ]
+from drivelab.needs.load import NEED_NAMES, built_in_needs
 
 
 def test_a_fast_log_carries_etcd() -> None:
@@ -257,18 +240,6 @@ def test_without_a_published_limit_the_number_is_translated() -> None:
     assert "cannot be trusted" in judge_need(CEPH, syncs, [cached]).sentence
 
 
-def test_what_a_full_cache_leaves_is_what_a_program_is_told() -> None:
-    rates = {"throughput_bytes_per_s": near(303e6, "B/s")}
-    log = [TrialSummary("sequential-write-qd8", "", "write", rates)]
-    left = Finding(
-        "writes-left-in-cache", "warning", "it was", log[0].name, {"token": "bytes", "base_per_s": 209e6}, "longer"
-    )
-    told = judge_need(KAFKA, log, [left]).sentence
-    assert told.startswith("Kafka: here a broker's log on it takes at most 209 MB/s for long, 303 MB/s at first, ")
-    elsewhere = replace(left, trial="sequential-write-qd1")
-    assert "at most 303 MB/s, " in judge_need(KAFKA, log, [elsewhere]).sentence
-
-
 def commits(latency_ns: Estimate) -> list[TrialSummary]:
     return [TrialSummary("sync-write-postgres", "", "durable_write", {"total_latency_ns_mean": latency_ns})]
 
@@ -348,49 +319,7 @@ def test_nothing_measured_is_fit_for_nothing_and_unfit_for_nothing() -> None:
     assert judge_fitness(built_in_needs(), [], []).outcome == "undecided"
 
 
-def test_what_may_be_a_burst_has_no_margin() -> None:
-    burst = Finding("burst-possible", "warning", "it may be a burst; so it is", "", {}, "measure the base rate")
-    summaries = [TrialSummary("random-write-qd32", "", "write", {"iops": near(15_000, "1/s")})]
-    (check,) = (one for one in judge_need(CONSUL, summaries, [burst]).checks if one.threshold.metric == "iops")
-    assert (check.outcome, check.margin_ratio) == ("undecided", None)
-    assert "margin" not in check.text
-    assert check.why.endswith(", at least 7 500 a second wanted; but it may be a burst")
-    assert check.may_not_last == "it may be a burst; so it is"
-
-
-@pytest.mark.parametrize(("base_per_s", "outcome"), [(90.0, "undecided"), (300.0, "pass")])
-def test_a_latency_is_no_yes_where_the_base_rate_alone_would_miss_it(base_per_s: float, outcome: str) -> None:
-    rates = {"token": "I/Os", "base_per_s": base_per_s}
-    ended = Finding("burst-ended", "warning", "this looks like a burst: so it is", "random-read-qd32", rates, "count")
-    checks = judge_need(ETCD, etcd_trials(near(1.6 * MS)), [ended]).checks
-    assert next(one.outcome for one in checks if one.threshold.force == "required") == outcome
-    of_bytes = replace(ended, evidence={"token": "bytes", "base_per_s": 90.0})
-    assert judge_need(ETCD, etcd_trials(near(1.6 * MS)), [of_bytes]).outcome == "pass"
-
-
-def test_a_latency_on_what_may_be_a_burst_is_no_yes_where_a_published_base_rate_would_miss_it() -> None:
-    burst = Finding("burst-possible", "warning", "it may be a burst; so it is", "random-read-qd32", {}, "measure")
-    verdict = judge_need(ETCD, etcd_trials(near(1.6 * MS)), [burst])
-    assert verdict.outcome == "undecided"
-    assert verdict.why.endswith("limit 10 ms; but it may be a burst")
-    assert judge_need(ETCD, etcd_trials(near(1.6 * MS)), []).outcome == "pass"
-
-
 def test_what_holds_the_limit_has_no_margin() -> None:
     (check, *_) = judge_need(ETCD, etcd_trials(estimate(9.5 * MS, 8 * MS, 12 * MS)), []).checks
     assert (check.outcome, check.margin_ratio) == ("undecided", None)
     assert "margin" not in check.text
-
-
-@pytest.mark.parametrize(("left_per_s", "outcome"), [(204.0, "fail"), (7000.0, "undecided"), (7600.0, "pass")])
-def test_a_rate_rests_on_what_is_left_when_a_cache_is_full(left_per_s: float, outcome: str) -> None:
-    facts = {"token": "I/Os", "base_per_s": left_per_s}
-    text = "it was so many a second with the cache"
-    full = Finding("writes-left-in-cache", "warning", text, "random-write-qd32", facts, "measure longer")
-    summaries = [TrialSummary("random-write-qd32", "", "write", {"iops": near(15_000, "1/s")})]
-    (check,) = (one for one in judge_need(CONSUL, summaries, [full]).checks if one.threshold.metric == "iops")
-    assert check.outcome == outcome
-    assert ("wanted; but it was so many" in check.why) == (outcome == "undecided")
-    assert check.why.startswith("only 204 a second last, of 15") == (outcome == "fail")
-    assert bool(check.may_not_last) == (outcome != "pass")
-    assert (check.margin_ratio is None) == (outcome != "pass")

@@ -59,7 +59,7 @@ def test_the_rate_that_lasts_stands_before_that_of_a_cache() -> None:
         THROUGHPUT: Estimate(204.8e6, 2e8, 2.1e8, "B/s", 9, 9.0, ""),
     }
     trial = replace(SHOWN[2], estimates=rate, findings=(left_in_cache(SHOWN[2].name, "I/Os", 205.3),))
-    assert lasting_words(trial, RATE) == ("205/s", "50 000/s at first")
+    assert lasting_words(trial, RATE) == ("205/s", "first 50 000/s")
     # what is known of one unit says nothing of another
     assert lasting_words(trial, THROUGHPUT) is None
     assert lasting_words(replace(trial, findings=()), RATE) is None
@@ -72,4 +72,4 @@ def test_of_a_cliff_and_a_cache_that_empties_the_lower_rate_lasts() -> None:
     cliff = Finding("throughput-cliff", "warning", "it fell", SHOWN[0].name, rates)
     mixture = {THROUGHPUT: Estimate(303e6, None, 566e6, "B/s", 9, 9.0, "")}
     trial = replace(SHOWN[0], estimates=mixture, findings=(cliff, left_in_cache(SHOWN[0].name, "bytes", 209e6)))
-    assert lasting_words(trial, THROUGHPUT) == ("209 MB/s", "548 MB/s at first")
+    assert lasting_words(trial, THROUGHPUT) == ("209 MB/s", "first 548 MB/s")

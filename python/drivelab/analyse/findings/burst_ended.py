@@ -27,6 +27,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     seen = stretch_of(done_in(measured.intervals))
     if seen.high_per_s is None or not seen.low_per_s or not (seen.is_flat and seen.is_burst_flat):
         return []
+    if seen.is_start:
+        # too soon over to be a burst, and too short to be called constant
+        return []
     token, unit = token_of(workload.block_sizes[0].bytes)
     bucket = TokenBucket(
         verdict="fell",

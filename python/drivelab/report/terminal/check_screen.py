@@ -230,7 +230,7 @@ class _Writer:
         measured += f" ({span})" if span else ""
         if passing and check.outcome == "fail":
             # what decides stands before what would have passed
-            return f"{first}: {what}: {passing}, {measured} before; asks {asked}"
+            return f"{first}: {what}: {passing}, {measured} in the trial; asks {asked}"
         return f"{first}: {what} {measured}, asks {asked}{f'; but {passing}' if passing else ''}"
 
     def _told(self, outcome: str, text: str) -> Text:

@@ -1,0 +1,75 @@
+"""Verdicts on rates that do not last: a burst, a write cache, the room of a fast one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from simulated_estimates import CONSUL, ETCD, KAFKA, MS, etcd_trials, near
+
+from drivelab.analyse.verdict import judge_need
+from drivelab.model.finding import Finding
+from drivelab.model.trial_summary import TrialSummary
+
+
+def test_what_a_full_cache_leaves_is_what_a_program_is_told() -> None:
+    rates = {"throughput_bytes_per_s": near(303e6, "B/s")}
+    log = [TrialSummary("sequential-write-qd8", "", "write", rates)]
+    left = Finding(
+        "writes-left-in-cache", "warning", "it was", log[0].name, {"token": "bytes", "base_per_s": 209e6}, "longer"
+    )
+    told = judge_need(KAFKA, log, [left]).sentence
+    assert told.startswith("Kafka: here a broker's log on it takes at most 209 MB/s for long, 303 MB/s at first, ")
+    elsewhere = replace(left, trial="sequential-write-qd1")
+    assert "at most 303 MB/s, " in judge_need(KAFKA, log, [elsewhere]).sentence
+
+
+def test_what_may_be_a_burst_has_no_margin() -> None:
+    burst = Finding("burst-possible", "warning", "it may be a burst; so it is", "", {}, "measure the base rate")
+    summaries = [TrialSummary("random-write-qd32", "", "write", {"iops": near(15_000, "1/s")})]
+    (check,) = (one for one in judge_need(CONSUL, summaries, [burst]).checks if one.threshold.metric == "iops")
+    assert (check.outcome, check.margin_ratio) == ("undecided", None)
+    assert "margin" not in check.text
+    assert check.why.endswith(", at least 7 500 a second wanted; but it may be a burst")
+    assert check.may_not_last == "it may be a burst; so it is"
+
+
+@pytest.mark.parametrize(("left_per_s", "outcome"), [(134e6, "fail"), (248e6, "undecided"), (469e6, "pass")])
+def test_a_throughput_rests_on_what_is_left_behind_a_cliff(left_per_s: float, outcome: str) -> None:
+    rates = {"token": "bytes", "burst_per_s": 3e9, "base_per_s": left_per_s}
+    cliff = Finding("throughput-cliff", "warning", "it fell: a cache was full", "sequential-write-qd8", rates, "longer")
+    log = [TrialSummary("sequential-write-qd8", "", "write", {"throughput_bytes_per_s": near(826e6, "B/s")})]
+    checks = judge_need(CONSUL, log, [cliff]).checks
+    assert next(one.outcome for one in checks if one.threshold.trial == log[0].name) == outcome
+
+
+@pytest.mark.parametrize(("base_per_s", "outcome"), [(90.0, "undecided"), (300.0, "pass")])
+def test_a_latency_is_no_yes_where_the_base_rate_alone_would_miss_it(base_per_s: float, outcome: str) -> None:
+    rates = {"token": "I/Os", "base_per_s": base_per_s}
+    ended = Finding("burst-ended", "warning", "this looks like a burst: so it is", "random-read-qd32", rates, "count")
+    checks = judge_need(ETCD, etcd_trials(near(1.6 * MS)), [ended]).checks
+    assert next(one.outcome for one in checks if one.threshold.force == "required") == outcome
+    of_bytes = replace(ended, evidence={"token": "bytes", "base_per_s": 90.0})
+    assert judge_need(ETCD, etcd_trials(near(1.6 * MS)), [of_bytes]).outcome == "pass"
+
+
+def test_a_latency_on_what_may_be_a_burst_is_no_yes_where_a_published_base_rate_would_miss_it() -> None:
+    burst = Finding("burst-possible", "warning", "it may be a burst; so it is", "random-read-qd32", {}, "measure")
+    verdict = judge_need(ETCD, etcd_trials(near(1.6 * MS)), [burst])
+    assert verdict.outcome == "undecided"
+    assert verdict.why.endswith("limit 10 ms; but it may be a burst")
+    assert judge_need(ETCD, etcd_trials(near(1.6 * MS)), []).outcome == "pass"
+
+
+@pytest.mark.parametrize(("left_per_s", "outcome"), [(204.0, "fail"), (7000.0, "undecided"), (7600.0, "pass")])
+def test_a_rate_rests_on_what_is_left_when_a_cache_is_full(left_per_s: float, outcome: str) -> None:
+    facts = {"token": "I/Os", "base_per_s": left_per_s}
+    text = "it was so many a second with the cache"
+    full = Finding("writes-left-in-cache", "warning", text, "random-write-qd32", facts, "measure longer")
+    summaries = [TrialSummary("random-write-qd32", "", "write", {"iops": near(15_000, "1/s")})]
+    (check,) = (one for one in judge_need(CONSUL, summaries, [full]).checks if one.threshold.metric == "iops")
+    assert check.outcome == outcome
+    assert ("wanted; but it was so many" in check.why) == (outcome == "undecided")
+    assert check.why.startswith("only 204 a second last, of 15") == (outcome == "fail")
+    assert bool(check.may_not_last) == (outcome != "pass")
+    assert (check.margin_ratio is None) == (outcome != "pass")
