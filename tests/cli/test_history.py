@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 from compared_runs import write_compared_run
 
 from drivelab.analyse.fitness import judge_fitness
+from drivelab.analyse.verdict import judge_need
 from drivelab.answers.history import history_of, is_on
 from drivelab.cli import main
 from drivelab.cli.history import history_lines
@@ -195,6 +196,15 @@ def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:
     told = history_lines(history_of(kept.runs(), "sim:gp2-100"), plain=False)
     assert told[0].startswith("Newest check, 2026-02-01 12:00: Yes, this carries etcd")
     assert "Simulated: a model does the same again" in "\n".join(told)
+
+
+def test_the_newest_check_is_told_with_its_verdict(kept: Kept) -> None:
+    kept.check()
+    slow = Estimate(20e6, 18e6, 22e6, "ns", 9000, 9000.0, "")
+    log = TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": slow})
+    kept.last_with(verdict=judge_need(load_need("etcd"), [log], []).to_json())
+    told = history_lines(history_of(kept.runs(), TARGET), plain=False)
+    assert told[0].startswith("Newest check, 2026-02-01 12:00, no: etcd: 99 % of 2300-byte log writes")
 
 
 def test_kinds_with_too_few_runs_are_not_listed_one_by_one(kept: Kept) -> None:

@@ -14,7 +14,7 @@ from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import rate_text, value_writer
-from drivelab.report.outcome_words import SHORT_WORDS
+from drivelab.report.outcome_words import OF_A_LIMIT, SHORT_WORDS, WORDS
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.reported_findings import ended
 from drivelab.report.sentences.comparison import row_words
@@ -84,7 +84,9 @@ def judged_sentences(history: History) -> list[str]:
     told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
     checks = [row for row in history.rows if row.experiment == "check" and row.answer]
     if checks and not known:
-        told.append(f"Newest check, {when(checks[-1])}: {ended(first_in_few_words((checks[-1].answer,))[0])}")
+        newest = checks[-1]
+        verdict = f", {WORDS[newest.outcome].lower()}" if newest.need and newest.outcome in OF_A_LIMIT else ""
+        told.append(f"Newest check, {when(newest)}{verdict}: {ended(first_in_few_words((newest.answer,))[0])}")
     if few := [one for one in history.judged if not one.rows]:
         needed = [f"{counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
         least = counted(min(one.missing_count for one in few), "more run")

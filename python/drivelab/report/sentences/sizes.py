@@ -94,10 +94,13 @@ def _level(latencies: Sequence[float]) -> str:
 
 
 def _flat_until(members: Sequence[CombinationResult], is_slower: _Slower) -> int:
-    """The place of the last size that is not slower than the first; all behind it are."""
-    place = len(members) - 1
+    """The place of the last size that is not slower than the first, or than one before it; all behind it are."""
+    latencies, last = _latencies(members), len(members) - 1
+    place = last
     while place and is_slower(members[place], members[0], _AS_FAST):
         place -= 1
+    while place < last and latencies[place + 1] <= max(latencies[: place + 1]):
+        place += 1
     return place
 
 

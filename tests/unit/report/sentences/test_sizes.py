@@ -117,6 +117,13 @@ def test_what_a_plateau_is_said_to_take_holds_for_every_size_on_it() -> None:
     assert told(*rows) == ["Slower above 64 KiB: write + fdatasync, 400 to 572 us up to 64 KiB, 1.04 ms at 1 MiB."]
 
 
+def test_nothing_is_slower_than_a_size_on_the_plateau_that_takes_longer() -> None:
+    ranges = ((1, 243, 225, 262), (512, 259, 217, 294), (4096, 375, 320, 399), (16384, 311, 299, 372))
+    sizes = (*ranges, (65536, 344, 326, 348), (1 << 20, 1270, 1150, 1500))
+    rows = [scattered(at(size, median), low, high) for size, median, low, high in sizes]
+    assert told(*rows) == ["Slower above 64 KiB: write + fdatasync, 243 to 375 us up to 64 KiB, 1.27 ms at 1 MiB."]
+
+
 def test_a_jump_is_told_with_what_lies_behind_it() -> None:
     sizes = (at(512, 294), at(1024, 321), at(4096, 1100), at(16384, 1060), at(65536, 739), at(1 << 20, 1670))
     assert told(*sizes) == [
