@@ -177,7 +177,7 @@ def _as_trusted(
         else:
             outcome, may_not_last = "undecided", burst.text
             passing = burst.text.partition("; ")[0]
-            why = f"{_told(threshold, estimate)}, {limit_text(threshold)}; but {passing}"
+            why = f"{passing}; as measured, {_told(threshold, estimate)}, {limit_text(threshold)}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text, "") if invalid is not None else (outcome, why, may_not_last)
 

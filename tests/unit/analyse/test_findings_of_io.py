@@ -40,6 +40,7 @@ from drivelab.model.finding import USE_DIRECT_IO
 from drivelab.model.target import BlockLayer
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import BlockSizeShare, Contents, Pacing
+from drivelab.simulated.load import load_model
 
 READS = [counted(reads=2000)]
 NULL_BACKEND = {"name": "null", "reason": ""}
@@ -220,6 +221,13 @@ class TestQueueDepthNotReached:
             assert words in queue_depth_not_reached.find(evidence(trial))[0].text
         buffered = measured(workload(queue_depth=32, direct=False), achieved=shallow | {"direct": False})
         assert "buffered" in queue_depth_not_reached.find(evidence(buffered))[0].text
+
+    def test_a_model_takes_no_time_to_submit(self) -> None:
+        shallow = {"queue_depth_mean": 27.6, "direct": True, "job_count": 1}
+        trial = evidence(measured(workload(queue_depth=32, backend="uring"), achieved=shallow))
+        of_model = replace(trial, target=replace(target(), simulated=load_model("consumer-ssd")))
+        (found,) = queue_depth_not_reached.find(of_model)
+        assert found.text.endswith("much of the time the queue filled or emptied; measure for longer")
 
     def test_a_trial_of_a_few_turns_only_filled_and_emptied_its_queue(self) -> None:
         shallow = {"queue_depth_mean": 10.0, "direct": True, "job_count": 1}

@@ -31,6 +31,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
 def _cause(evidence: TrialEvidence) -> str:
     if evidence.backend == "sync":
         return "the sync backend has one at a time; use more jobs, or the uring backend"
+    if evidence.target.simulated is not None:
+        # there a call takes no time
+        return "much of the time the queue filled or emptied; measure for longer"
     if not evidence.is_direct:
         return "buffered I/O completes while it is being submitted"
     mean = evidence.summary.estimates.get(MEAN_LATENCY)
