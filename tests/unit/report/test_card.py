@@ -139,6 +139,13 @@ def test_a_rate_that_was_asked_for_has_its_good_side_on_the_right() -> None:
     assert "PostgreSQL asks for 500 a second or more" in words
 
 
+def test_a_second_sentence_is_told_where_it_has_room() -> None:
+    joint = joint_report([golden("ssd-latency-scratch")])
+    two = ("No burst ended within 51.7 s.", "A is 2.0 times as fast as B.")
+    assert card_of(replace(joint, sentences=two)).sentence == " ".join(two)
+    assert card_of(replace(joint, sentences=(two[0], "A is fast, and so on. " * 10))).sentence == two[0]
+
+
 def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
     card = card_of(joint_report([golden("ssd-latency-scratch")]))
     assert card.rows is not None

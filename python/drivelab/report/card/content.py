@@ -41,6 +41,8 @@ from drivelab.report.reported_findings import ReportedFinding
 from drivelab.report.sentences.traced import are_explained, leads, told_differences
 
 _NUMBERS_MAX, _WARNINGS_MAX = 4, 3
+# of three lines
+_TWO_SENTENCES_LENGTH_MAX = 210
 # numbers of findings that share a range
 _ALIKE_TIMES = 3.0
 _MARKED = ("invalid", "warning")
@@ -112,7 +114,7 @@ def card_of(joint: Joint) -> Card:
         title=joint.question,
         where=where_words(joint),
         sentence=(answer.sentence if answer else "")
-        or next(iter((*told_differences(differences), *joint.sentences)), ""),
+        or _answer((*told_differences(differences), *joint.sentences), others),
         gauge=_gauge(check) if check else None,
         numbers=numbers,
         rows=rows,
@@ -120,6 +122,13 @@ def card_of(joint: Joint) -> Card:
         warnings=_warnings(joint, others, marked, [TOLD_BY_NUMBERS] if check and numbers else ()),
         source=source_words(joint),
     )
+
+
+def _answer(sentences: Sequence[str], others: Sequence[str]) -> str:
+    """The first sentence, and the second where it has room behind it and stands nowhere else."""
+    first, *rest = sentences or ("",)
+    two = " ".join([first, *rest[:1]])
+    return first if others or len(two) > _TWO_SENTENCES_LENGTH_MAX else two
 
 
 def _in_few_words(differences: Sequence[ExplanationDifference]) -> list[ExplanationDifference]:
