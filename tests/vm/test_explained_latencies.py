@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
 from vm.guest import Guest
 
 HERE = Path(__file__).parent
@@ -66,17 +67,13 @@ Found = dict[str, Any]
 pytestmark = pytest.mark.timeout(2 * ANSWER_S)
 
 
-def answered(guest: Guest, *commands: tuple[str, ...]) -> list[Found]:
+def answered(guest: Guest, *commands: tuple[str, ...], statuses: Collection[int] = (EXIT_OK,)) -> list[Found]:
     """What ``drivelab explain`` says to each list of arguments."""
     answer = guest.run("python", HERE / "explanations.py", stdin=json.dumps(commands), timeout_s=ANSWER_S)
     found = json.loads(answer.stdout)
-    assert [one["status"] for one in found] == [0] * len(commands), [one["said"] for one in found]
+    assert {one["status"] for one in found} <= {*statuses}, [one["said"] for one in found]
+    assert len(found) == len(commands)
     return [one["answer"] for one in found]
-
-
-def explained(guest: Guest, *commands: tuple[str, ...]) -> list[Found]:
-    """The explanation that each of them has."""
-    return [one["explanations"][0] for one in answered(guest, *commands)]
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +188,11 @@ def test_a_followed_sync_is_its_drive_as_long_as_that_was_told_to_take(in_virtua
 def test_an_explanation_counts_what_the_drive_counts(guest: Guest) -> None:
     flags = ("--direct", "--durability", "o_dsync", *ONCE, "50")
     drives = [guest.drive(kind) for kind in ("nvme", "sata")]
-    found = explained(guest, *[(drive.path, "--erase", drive.serial, *flags) for drive in drives])
+    # on a busy host latencies of the two passes may lie too far apart for an answer; the counts are there all the same
+    commands = [(drive.path, "--erase", drive.serial, *flags) for drive in drives]
+    answers = answered(guest, *commands, statuses=(EXIT_OK, EXIT_NOT_TRUSTED))
+    found = [one["explanations"][0] for one in answers]
+    assert [one["refusal"] for one in found] == ["", ""]
     # an NVMe drive has FUA; without it the kernel flushes after the write, and the call once more
     expected = {"nvme": (1, 1, 1), "sata": (1, 2, 1)}
     for drive, one in zip(drives, found, strict=True):
