@@ -33,7 +33,14 @@ from drivelab.report.check_table import (
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.limit_gauge import Gauge, gauges_of
 from drivelab.report.finding_lines import merged_texts
-from drivelab.report.in_short import WARNING_LENGTH_MAX, drives_words, source_words, warnings_of, where_words
+from drivelab.report.in_short import (
+    WARNING_LENGTH_MAX,
+    drives_words,
+    simulated_sentences,
+    source_words,
+    warnings_of,
+    where_words,
+)
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text, span_beside, value_writer
 from drivelab.report.parts_of_text import parts_within
@@ -108,13 +115,14 @@ def card_of(joint: Joint) -> Card:
         numbers = () if rows.rows[0].is_published else (replace(rows.rows[0], name=rows.title),)
         rows = None
     others = () if numbers or rows else joint.sentences[1:]
+    # that drives are simulated is said with the warnings
+    told = [one for one in joint.sentences if one not in simulated_sentences(joint.result_sets)]
     marked = [one for one in notes if any(one.mark in row.span for row in numbers)]
     return Card(
         outcome=answer.outcome if answer else "",
         title=joint.question,
         where=where_words(joint),
-        sentence=(answer.sentence if answer else "")
-        or _answer((*told_differences(differences), *joint.sentences), others),
+        sentence=(answer.sentence if answer else "") or _answer((*told_differences(differences), *told), others),
         gauge=_gauge(check) if check else None,
         numbers=numbers,
         rows=rows,
