@@ -15,7 +15,7 @@ from single_steps import WAIT_TO_BE_TRACED, instructions_of_window
 
 RUNNING = f"{WAIT_TO_BE_TRACED}; print(_engine.run(sys.argv[1], _engine.StopFlag()).summary)"
 FEW, MORE = 64, 192
-TRIES = 6
+TRIES = 12
 # instructions for each I/O; what a change saves is taken from here, too
 BUDGETS = {
     "nothing": ("null", {"queue_depth": 32}, 310),
