@@ -7,7 +7,7 @@ import pytest
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import LATENCY, RATE, THROUGHPUT
-from drivelab.model.lasting_rate import as_it_lasts, lasting_rate, lasting_share
+from drivelab.model.lasting_rate import as_it_lasts, lasting_rate, lasting_rates, lasting_share
 
 
 def number(value: float | None, unit: Unit) -> Estimate:
@@ -39,6 +39,6 @@ def test_throughput_and_ios_fall_by_the_same_share_and_latencies_stay() -> None:
 
 
 def test_what_was_not_measured_has_no_share() -> None:
-    assert lasting_share([left("I/Os", 205.0)], {RATE: None}) is None
-    assert lasting_share([left("I/Os", 205.0)], {THROUGHPUT: 1e6}) is None
+    assert lasting_share(lasting_rates([left("I/Os", 205.0)]), {RATE: None}) is None
+    assert lasting_share(lasting_rates([left("I/Os", 205.0)]), {THROUGHPUT: 1e6}) is None
     assert as_it_lasts({RATE: number(None, "1/s")}, [left("I/Os", 205.0)])[RATE].value is None

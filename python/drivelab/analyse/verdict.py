@@ -25,7 +25,7 @@ from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import VOLUME_CODES, Finding
-from drivelab.model.lasting_rate import lasting_rate
+from drivelab.model.lasting_rate import TOKEN_UNITS, lasting_rate
 from drivelab.model.need import Need
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.published_burst import BASE_PER_S
@@ -190,8 +190,10 @@ def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
         is_of_ios = finding.code in VOLUME_CODES and finding.evidence.get("token", "I/Os") == "I/Os"
         return is_of_ios and threshold.unit == "ns" and threshold.limit <= _NS / base_per_s
     if "base_per_s" in finding.evidence:
-        unit = "B/s" if finding.evidence["token"] == "bytes" else "1/s"
-        return threshold.unit == unit and threshold.limit > finding.evidence["base_per_s"]
+        return (
+            threshold.unit == TOKEN_UNITS[finding.evidence["token"]]
+            and threshold.limit > finding.evidence["base_per_s"]
+        )
     return finding.code == burst_possible.CODE and threshold.limit > BASE_PER_S
 
 

@@ -60,14 +60,9 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
     conducts = conduct_of_trials(run)
     # an experiment tells what was measured, a check what lasts
     is_check = run.record.experiment.get("name") == "check"
-    shares = {one.name: _lasting_share(one, conducts) for one in trials if is_check}
+    shares = {one.name: lasting_share(conducts[one.name].lasting, one.values) for one in trials if is_check}
     known = {name: share for name, share in shares.items() if share is not None}
     return ReadRun(trials, units, conducts, titles, known)
-
-
-def _lasting_share(trial: RunTrial, conducts: Mapping[str, StoredConduct]) -> float | None:
-    findings = conducts[trial.name].findings if trial.name in conducts else ()
-    return lasting_share(findings, trial.values)
 
 
 def lasting_trials(sides: Iterable[Sequence[ReadRun]]) -> frozenset[str]:

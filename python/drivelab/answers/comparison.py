@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import Any
 
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import RUNS_ADVISED
@@ -216,8 +217,7 @@ def _at_level(one: ComparedTrial) -> ComparedTrial:
 
 def _compared_run(run: StoredRun) -> ComparedRun:
     record = run.record
-    simulated = [bool((one.get("facts_before") or {}).get("simulated")) for one in record.targets]
-    is_simulated = bool(simulated) and all(simulated)
+    is_simulated = 0 < len(_models([run])) == len(record.targets)
     return ComparedRun(run.name, str(run.directory), record.started_utc, record.status, record.is_quick, is_simulated)
 
 
@@ -293,11 +293,16 @@ def _of_the_moment(runs: Sequence[StoredRun]) -> str:
 
 def _of_models(runs: Sequence[StoredRun]) -> Iterator[str]:
     """Which targets are simulated: what is true of a model is true of no hardware."""
-    targets = [target for run in runs for target in run.record.targets]
-    models = [one for one in targets if (one.get("facts_before") or {}).get("simulated")]
-    if models:
+    if models := _models(runs):
         names = ", ".join(dict.fromkeys(str(one.get("label") or "") for one in models))
-        yield f"Simulated: {names}{'; no real drive was measured' if len(models) == len(targets) else ''}."
+        is_all = len(models) == sum(len(run.record.targets) for run in runs)
+        yield f"Simulated: {names}{'; no real drive was measured' * is_all}."
+
+
+def _models(runs: Sequence[StoredRun]) -> list[Mapping[str, Any]]:
+    """The targets that are simulated."""
+    targets = (target for run in runs for target in run.record.targets)
+    return [one for one in targets if (one.get("facts_before") or {}).get("simulated")]
 
 
 def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun], *, is_open: bool) -> Iterator[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from drivelab.analyse.comparability import TrialConduct
-from drivelab.model.finding import Finding
+from drivelab.model.lasting_rate import lasting_rates
 from drivelab.model.units import format_bytes, format_duration_ns, format_percent
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, findings_in
@@ -40,15 +40,15 @@ class StoredConduct:
         Codes of the findings that limit what its numbers mean.
     label : str
         What the trial is for people.
-    findings : sequence of Finding
-        What is to be known of it.
+    lasting : mapping of str to float
+        What lasts of its rates, by metric, where they are those of a cache.
     """
 
     conduct: TrialConduct
     amounts: Mapping[str, str] = field(default_factory=dict)
     warnings: Collection[str] = ()
     label: str = ""
-    findings: Sequence[Finding] = ()
+    lasting: Mapping[str, float] = field(default_factory=dict)
 
 
 def conduct_of_trials(run: StoredRun) -> dict[str, StoredConduct]:
@@ -81,7 +81,7 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
             invalid=sorted({*invalid, *of_run}),
         )
         warnings = {one.code for one in of_trial if one.severity == "warning"}
-        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "", of_trial)
+        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "", lasting_rates(of_trial))
     return found
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from drivelab.analyse.findings import BASE_RATE_CODES, burst_possible
+from drivelab.model.judged_metric import RATE
+from drivelab.model.lasting_rate import lasting_rate
 from drivelab.model.workload import ends_durable
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, findings_in
@@ -74,13 +76,13 @@ def _note(row: Mapping[str, Any]) -> TrialNotes:
     context = cell_value("context_json", row["context_json"], name)
     asked = cell_value("workload_json", row["workload_json"], name).get("durability") or {}
     findings = findings_in(row["findings_json"], name)
-    lasting = [one.evidence for one in findings if one.code in BASE_RATE_CODES and one.evidence.get("token") == "I/Os"]
+    lasting = lasting_rate((one for one in findings if one.code in BASE_RATE_CODES), RATE)
     perhaps = [one.evidence for one in findings if one.code == burst_possible.CODE]
     return TrialNotes(
         is_invalid=any(finding.severity == "invalid" for finding in findings),
         is_durable=ends_durable(row["operation"], asked),
         session=int(context.get("session", 1)),
         system={name: str(context[name]) for name in _SYSTEM if context.get(name)},
-        lasting_per_s=min((float(one["base_per_s"]) for one in lasting), default=None),
+        lasting_per_s=None if lasting is None else lasting.per_s,
         perhaps_burst_per_s=min((float(one["per_s"]) for one in perhaps), default=None),
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from drivelab.model.estimate import Estimate
+from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 
 METHOD = "what lasts, once the cache is full"
-_UNITS = {"bytes": "B/s", "I/Os": "1/s"}
+TOKEN_UNITS: Mapping[str, Unit] = {"bytes": "B/s", "I/Os": "1/s"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def lasting_rate(findings: Iterable[Finding], metric: str) -> LastingRate | None
         The throughput or the rate that is shown.
     """
     unit = metric_of(metric).unit
-    told = [one.evidence for one in findings if _UNITS.get(one.evidence.get("token", "")) == unit]
+    told = [one.evidence for one in findings if TOKEN_UNITS.get(one.evidence.get("token", "")) == unit]
     bases = [float(one["base_per_s"]) for one in told if one.get("base_per_s")]
     if not bases:
         return None
@@ -41,27 +41,28 @@ def lasting_rate(findings: Iterable[Finding], metric: str) -> LastingRate | None
     return LastingRate(min(bases), max(first, default=None))
 
 
-def lasting_share(findings: Iterable[Finding], measured: Mapping[str, float | None]) -> float | None:
-    """What lasts of the rates of a trial, over what was measured; None where no finding names it.
+def lasting_rates(findings: Sequence[Finding]) -> dict[str, float]:
+    """What lasts of throughput and I/Os a second, as far as findings about a trial name it."""
+    found = {metric: lasting_rate(findings, metric) for metric in (THROUGHPUT, RATE)}
+    return {metric: one.per_s for metric, one in found.items() if one is not None}
+
+
+def lasting_share(lasting: Mapping[str, float], measured: Mapping[str, float | None]) -> float | None:
+    """What lasts of the rates of a trial, over what was measured; None where nobody knows it.
 
     Parameters
     ----------
-    findings : iterable of Finding
-        About the trial.
+    lasting : mapping of str to float
+        What lasts of each metric; the first that was measured counts.
     measured : mapping of str to float or None
-        Its metrics by name; of throughput and I/Os a second the first that a finding tells of counts.
+        The metrics of the trial by name.
     """
-    told = list(findings)
-    for metric in (THROUGHPUT, RATE):
-        lasting, value = lasting_rate(told, metric), measured.get(metric)
-        if lasting is not None and value:
-            return lasting.per_s / value
-    return None
+    return next((per_s / value for metric, per_s in lasting.items() if (value := measured.get(metric))), None)
 
 
-def as_it_lasts(estimates: Mapping[str, Estimate], findings: Iterable[Finding]) -> dict[str, Estimate]:
+def as_it_lasts(estimates: Mapping[str, Estimate], findings: Sequence[Finding]) -> dict[str, Estimate]:
     """The estimates of a trial with the rates that last in place of those of a cache, which have no interval."""
-    share = lasting_share(findings, {name: one.value for name, one in estimates.items()})
+    share = lasting_share(lasting_rates(findings), {name: one.value for name, one in estimates.items()})
     if share is None:
         return dict(estimates)
     rates = {name: one for name in (THROUGHPUT, RATE) if (one := estimates.get(name)) is not None}

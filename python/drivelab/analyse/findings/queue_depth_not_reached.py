@@ -11,6 +11,7 @@ from drivelab.model.units import format_duration_ns
 CODE = "queue-depth-not-reached"
 # what is shorter than so many I/Os after each other is filling and emptying of the queue
 _LATENCIES_MIN = 20
+_FILLING = "much of the time the queue filled or emptied; measure for longer"
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -33,15 +34,12 @@ def _cause(evidence: TrialEvidence) -> str:
         return "the sync backend has one at a time; use more jobs, or the uring backend"
     if evidence.target.simulated is not None:
         # there a call takes no time
-        return "much of the time the queue filled or emptied; measure for longer"
+        return _FILLING
     if not evidence.is_direct:
         return "buffered I/O completes while it is being submitted"
     mean = evidence.summary.estimates.get(MEAN_LATENCY)
     measured_ns = int(evidence.measured.engine.get("measured_ns", 0))
     if mean is not None and mean.value and measured_ns < _LATENCIES_MIN * mean.value:
         taken, lasted = format_duration_ns(mean.value), format_duration_ns(measured_ns)
-        return (
-            f"an I/O took {taken} on average and all of it {lasted}, so that much of the time the queue filled or "
-            "emptied; measure for longer"
-        )
+        return f"an I/O took {taken} on average and all of it {lasted}, so that {_FILLING}"
     return "submitting took as long as completing"
