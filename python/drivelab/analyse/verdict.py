@@ -103,14 +103,19 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
         why = f"the trial {threshold.trial} was not measured"
         return Check(threshold, None, "undecided", None, why, why)
     outcome, why = _compare(threshold, estimate)
-    if outcome == "fail" and threshold.asked_less:
+    if outcome == "fail" and threshold.asked_less and not _is_missed_by_less(threshold, summaries):
         outcome = "undecided"
         why = f"{_told(threshold, estimate)}, and {easier_words(threshold.asked_less)}"
     margin = margin_ratio(threshold, estimate)
     text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
     far = _far_below(threshold, summary) if outcome == "undecided" else None
+    lasting = _lasts(threshold, findings) if outcome == "undecided" else None
     reach = ""
-    if far is not None:
+    if lasting is not None:
+        outcome, why, margin = "pass", "", lasting / threshold.limit
+        reach = f"{format_quantity(lasting, threshold.unit)}{' a second' * (threshold.unit == '1/s')} last"
+        text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
+    elif far is not None:
         seen, whose = far
         outcome, why, margin = "pass", "", threshold.limit / seen
         reach = f"{whose} took at most {format_quantity(seen, threshold.unit)}"
@@ -119,6 +124,20 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     shown = reach if outcome == "pass" else ""
     margin = known_margin(outcome, margin, may_not_last)
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown, may_not_last)
+
+
+def _lasts(threshold: Threshold, findings: Sequence[Finding]) -> float | None:
+    """What lasts of a rate once a cache is full or a burst over, where that is surely enough; else None."""
+    lasting = lasting_rate((one for one in findings if touches(one, threshold.trial)), threshold.metric)
+    is_enough = lasting is not None and lasting.per_s >= _SURELY_ABOVE * threshold.limit
+    return lasting.per_s if lasting is not None and is_enough else None
+
+
+def _is_missed_by_less(threshold: Threshold, summaries: Mapping[str, TrialSummary]) -> bool:
+    """Whether even what is no harder than what is asked for misses the limit."""
+    easier = summaries.get(threshold.easier_trial)
+    estimate = easier.estimates.get(threshold.metric) if easier else None
+    return estimate is not None and _compare(threshold, estimate)[0] == "fail"
 
 
 def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
@@ -284,6 +303,8 @@ def _deciding_number(check: Check) -> str:
     if estimate is None:
         return check.text
     seen = estimate.observed if estimate.value is None else estimate.value
+    if check.reach and check.threshold.direction == "at_least":
+        return f"{check.threshold.text.format(value=str(estimate))}, and {check.reach} ({limit})"
     if check.reach and seen is not None:
         about = f"about {format_quantity(seen, estimate.unit)}"
         return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"

@@ -60,14 +60,31 @@ def lasting_share(lasting: Mapping[str, float], measured: Mapping[str, float | N
     return next((per_s / value for metric, per_s in lasting.items() if (value := measured.get(metric))), None)
 
 
+def lasting_of(metric: str, estimates: Mapping[str, Estimate], findings: Sequence[Finding]) -> LastingRate | None:
+    """What lasts of a rate of a trial, and the rate before: of I/Os where findings tell bytes, too, and the other way.
+
+    Parameters
+    ----------
+    metric : str
+        Of anything but throughput and I/Os a second nothing is known: None.
+    estimates : mapping of str to Estimate
+        What was measured, by metric.
+    findings : sequence of Finding
+        About the trial.
+    """
+    measured = {name: one.value for name in (THROUGHPUT, RATE) if (one := estimates.get(name)) and one.value}
+    told = next((name for name in (metric, *measured) if name in measured and lasting_rate(findings, name)), None)
+    found = lasting_rate(findings, told) if told else None
+    if found is None or told is None or metric not in measured:
+        return None
+    scale = measured[metric] / measured[told]
+    return LastingRate(scale * found.per_s, scale * (found.at_first_per_s or measured[told]))
+
+
 def as_it_lasts(estimates: Mapping[str, Estimate], findings: Sequence[Finding]) -> dict[str, Estimate]:
     """The estimates of a trial with the rates that last in place of those of a cache, which have no interval."""
-    share = lasting_share(lasting_rates(findings), {name: one.value for name, one in estimates.items()})
-    if share is None:
-        return dict(estimates)
-    rates = {name: one for name in (THROUGHPUT, RATE) if (one := estimates.get(name)) is not None}
+    lasting = {name: found for name in (THROUGHPUT, RATE) if (found := lasting_of(name, estimates, findings))}
     return dict(estimates) | {
-        name: Estimate(one.value * share, None, None, one.unit, one.sample_count, 0.0, METHOD)
-        for name, one in rates.items()
-        if one.value is not None
+        name: Estimate(one.per_s, None, None, estimates[name].unit, estimates[name].sample_count, 0.0, METHOD)
+        for name, one in lasting.items()
     }

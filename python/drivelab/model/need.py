@@ -56,6 +56,7 @@ class AskedLimit(FrozenModel):
     text: Told | None = None
     force: Force = "required"
     asked_less: str = ""
+    easier_trial: Name | None = None
 
     @field_validator("limit", mode="before")
     @classmethod
@@ -90,6 +91,7 @@ class AskedLimit(FrozenModel):
             self.force,
             self.source,
             self.asked_less,
+            self.easier_trial or "",
         )
 
 

@@ -45,6 +45,8 @@ class Threshold:
     asked_less : str
         What is really asked for where the trial is harder; then missing the
         limit proves nothing. Empty where the trial is what is asked.
+    easier_trial : str
+        A trial that is no harder than what is really asked for: missing the limit there, too, decides.
     """
 
     trial: str
@@ -56,6 +58,7 @@ class Threshold:
     force: Force
     source: str
     asked_less: str = ""
+    easier_trial: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

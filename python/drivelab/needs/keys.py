@@ -38,6 +38,9 @@ KEYS: dict[str, dict[str, Key]] = {
         "text": Key("a text with `{value}`", "", "what was measured, in words; without it made of metric and trial"),
         "force": Key("`required`, `recommended`", '"required"', "whether it decides, or is told beside the answer"),
         "asked_less": Key("a text", '""', "what is asked for where the trial is harder: a miss is undecided then"),
+        "easier_trial": Key(
+            "a name", "", "a trial that is no harder than that: where it, too, misses the limit, that decides"
+        ),
     },
     "Capability": {
         "trials": Key("a list of names", "", "trials that measure it; the first that ran is taken", is_required=True),

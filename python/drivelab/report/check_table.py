@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from drivelab.model.check_trials import PROBE
+from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.units import format_bytes
 from drivelab.report.content import TrialContent
 from drivelab.report.numerals import value_writer
@@ -15,6 +16,8 @@ from drivelab.report.reported_findings import ReportedFinding
 _APART_MAX = 3
 # what the numbers say themselves: see `lasting_words`
 TOLD_BY_NUMBERS = "writes-left-in-cache"
+# tells after how many bytes, too
+_CLIFF = "throughput-cliff"
 
 
 def durable_trials(trials: Sequence[TrialContent]) -> list[TrialContent]:
@@ -37,12 +40,11 @@ def shape_of(trial: TrialContent) -> tuple[int, int, str]:
 
 def lasting_words(trial: TrialContent, metric: str) -> tuple[str, str] | None:
     """The rate that lasts, and what the trial did before: ``209 MB/s``, ``first 303 MB/s``; None where it is one."""
-    lasting, measured = trial.lasting(metric), trial.estimate(metric)
-    first = None if lasting is None else lasting.at_first_per_s or (measured.value if measured else None)
-    if lasting is None or first is None:
+    lasting = trial.lasting(metric)
+    if lasting is None or lasting.at_first_per_s is None:
         return None
     write = value_writer(metric)
-    return write(lasting.per_s), f"first {write(first)}"
+    return write(lasting.per_s), f"first {write(lasting.at_first_per_s)}"
 
 
 def region_words(trials: Sequence[TrialContent]) -> str:
@@ -77,6 +79,18 @@ def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent
             found.append(replace(one, number=1, says=says))
     numbers = [sum(one.number for one in found[: place + 1]) for place in range(len(found))]
     return [replace(one, number=number * one.number) for one, number in zip(found, numbers, strict=True)]
+
+
+def that_fit(
+    notes: Sequence[ReportedFinding], shown_count: int, trials: Sequence[TrialContent]
+) -> list[ReportedFinding]:
+    """The notes without those that have no room and whose numbers tell them: a rate that fell, beside the first one."""
+    fell = {trial.name for trial in trials if lasting_words(trial, RATE) or lasting_words(trial, THROUGHPUT)}
+    return [
+        one
+        for place, one in enumerate(notes)
+        if place < shown_count or one.code != _CLIFF or not set(one.trials) <= fell
+    ]
 
 
 def marks_of(trial: TrialContent, notes: Sequence[ReportedFinding], shown_count: int) -> str:

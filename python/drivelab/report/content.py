@@ -11,12 +11,13 @@ import pyarrow as pa
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.histogram import EMPTY, Histogram
-from drivelab.model.lasting_rate import LastingRate, lasting_rate
+from drivelab.model.lasting_rate import LastingRate, lasting_of
 from drivelab.model.operations_apart import operations_apart, plural
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.model.workload import ends_durable
 from drivelab.report.finding_lines import FindingLine
+from drivelab.report.numerals import DisplayUnit, estimate_numbers, number_text
 from drivelab.report.reported_findings import ReportedFinding
 from drivelab.store.run_record import RunRecord
 
@@ -119,8 +120,18 @@ class TrialContent:
         return any(one.severity == "invalid" for one in self.findings)
 
     def lasting(self, metric: str) -> LastingRate | None:
-        """What is left of its rate when a cache is full; None where nothing shows that it would fall."""
-        return lasting_rate(self.findings, metric)
+        """What is left of its rate when a cache is full, and the rate before; None where nothing shows a fall."""
+        return lasting_of(metric, self.estimates, self.findings)
+
+    def numbers(self, metric: str, unit: DisplayUnit) -> tuple[str, str]:
+        """What a table shows of a metric in its column's unit: number and interval; of a rate that fell what lasts.
+
+        Empty where it was not measured: ``209``, ``207–211``; ``209``, ``first 303``.
+        """
+        estimate, lasting = self.estimate(metric), self.lasting(metric)
+        if lasting is not None and lasting.at_first_per_s is not None:
+            return number_text(lasting.per_s / unit.scale), f"first {number_text(lasting.at_first_per_s / unit.scale)}"
+        return ("", "") if estimate is None else estimate_numbers(estimate, unit)
 
     @property
     def is_main(self) -> bool:

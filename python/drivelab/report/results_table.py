@@ -15,7 +15,6 @@ from drivelab.report.numerals import (
     DisplayUnit,
     column_unit,
     count_text,
-    estimate_numbers,
     number_text,
     shown_number,
 )
@@ -179,11 +178,14 @@ def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit],
         most = estimate.high if estimate.value is None else estimate.value
         sign = "≤" + THIN_SPACE if estimate.value is None else ""
         return NumberCell("–" if most is None else f"{sign}{number_text(100 * most)}", "", _note(estimate), marks)
-    value, interval = estimate_numbers(estimate, units[estimate.unit])
+    note = _note(estimate)
+    if trial.lasting(header.key):
+        note = f"what lasted, and what a cache or a burst gave at first; the mean of both was measured by {note}"
+    value, interval = trial.numbers(header.key, units[estimate.unit])
     if header.band == PER_OPERATION and estimate.low == estimate.high:
         # counted exactly: there is no interval to tell
         interval = ""
-    return NumberCell(value or "–", interval, _note(estimate), marks)
+    return NumberCell(value or "–", interval, note, marks)
 
 
 def _note(estimate: Estimate) -> str:

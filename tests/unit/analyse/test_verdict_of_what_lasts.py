@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from simulated_estimates import CONSUL, ETCD, KAFKA, MS, etcd_trials, near
+from simulated_estimates import CONSUL, ETCD, KAFKA, MS, estimate, etcd_trials, near
 
 from drivelab.analyse.verdict import judge_need
 from drivelab.model.finding import Finding
@@ -41,6 +41,27 @@ def test_a_throughput_rests_on_what_is_left_behind_a_cliff(left_per_s: float, ou
     log = [TrialSummary("sequential-write-qd8", "", "write", {"throughput_bytes_per_s": near(826e6, "B/s")})]
     checks = judge_need(CONSUL, log, [cliff]).checks
     assert next(one.outcome for one in checks if one.threshold.trial == log[0].name) == outcome
+
+
+@pytest.mark.parametrize(("left_per_s", "outcome"), [(134e6, "fail"), (251e6, "undecided"), (469e6, "pass")])
+def test_a_mixture_whose_interval_says_nothing_is_judged_by_what_lasts(left_per_s: float, outcome: str) -> None:
+    rates = {"token": "bytes", "burst_per_s": 3e9, "base_per_s": left_per_s}
+    cliff = Finding("throughput-cliff", "warning", "it fell: a cache was full", "sequential-write-qd8", rates, "longer")
+    mixture = {"throughput_bytes_per_s": estimate(826e6, 0.0, 1.83e9, "B/s")}
+    checks = judge_need(CONSUL, [TrialSummary("sequential-write-qd8", "", "write", mixture)], [cliff]).checks
+    check = next(one for one in checks if one.threshold.trial == cliff.trial)
+    assert check.outcome == outcome
+    if outcome == "pass":
+        assert check.margin_ratio == pytest.approx(469 / 250)
+        assert "but 469 MB/s last; at least 250 MB/s wanted" in check.text
+
+
+@pytest.mark.parametrize(("smaller_per_s", "outcome"), [(440.0, "fail"), (480.0, "undecided"), (900.0, "undecided")])
+def test_a_rate_of_larger_writes_is_missed_where_smaller_ones_miss_it_too(smaller_per_s: float, outcome: str) -> None:
+    rates = {"sync-write-2300": smaller_per_s, "sync-write-16384": 400.0}
+    log = [TrialSummary(name, "", "durable_write", {"iops": near(rate, "1/s")}) for name, rate in rates.items()]
+    (check,) = (one for one in judge_need(ETCD, log, []).checks if one.threshold.metric == "iops")
+    assert check.outcome == outcome
 
 
 @pytest.mark.parametrize(("base_per_s", "outcome"), [(90.0, "undecided"), (300.0, "pass")])

@@ -7,9 +7,10 @@ from dataclasses import replace
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.report.check_table import footnotes, lasting_words, marks_of, rate_trials
+from drivelab.report.check_table import footnotes, lasting_words, marks_of, rate_trials, that_fit
 from drivelab.report.content import TrialContent
 from drivelab.report.reported_findings import reported
+from drivelab.report.results_table import results_table
 
 
 def written(name: str) -> TrialContent:
@@ -60,11 +61,35 @@ def test_the_rate_that_lasts_stands_before_that_of_a_cache() -> None:
     }
     trial = replace(SHOWN[2], estimates=rate, findings=(left_in_cache(SHOWN[2].name, "I/Os", 205.3),))
     assert lasting_words(trial, RATE) == ("205/s", "first 50 000/s")
-    # what is known of one unit says nothing of another
-    assert lasting_words(trial, THROUGHPUT) is None
+    # and so do the bytes, since each I/O has as many as before
+    assert lasting_words(trial, THROUGHPUT) == ("841 kB/s", "first 205 MB/s")
     assert lasting_words(replace(trial, findings=()), RATE) is None
     # and no note says it again
     assert footnotes(reported(list(trial.findings)), SHOWN) == []
+
+
+def test_a_cliff_that_finds_no_room_is_left_to_the_numbers_that_tell_it() -> None:
+    rates = {"token": "bytes", "burst_per_s": 548e6, "base_per_s": 210e6}
+    cliff = Finding("throughput-cliff", "warning", "it fell", SHOWN[0].name, rates)
+    swings = Finding("throughput-swings", "warning", "it swings", SHOWN[0].name)
+    mixture = {THROUGHPUT: Estimate(303e6, None, 566e6, "B/s", 9, 9.0, "")}
+    fallen = replace(SHOWN[0], estimates=mixture, findings=(cliff, swings))
+    notes = footnotes(reported(list(fallen.findings)), [fallen])
+    assert {one.code for one in that_fit(notes, 2, [fallen])} == {"throughput-cliff", "throughput-swings"}
+    assert [one.code for one in that_fit(notes, 0, [fallen])] == ["throughput-swings"]
+    # of a read that fell nothing is known to last, and its number says nothing of it
+    assert len(that_fit(notes, 0, [replace(fallen, findings=())])) == 2
+
+
+def test_a_table_of_trials_shows_what_lasts() -> None:
+    rates = {RATE: Estimate(288.9, 0, 627, "1/s", 9, 9.0, ""), THROUGHPUT: Estimate(303e6, 0, 657e6, "B/s", 9, 9.0, "")}
+    left = Finding(
+        "writes-left-in-cache", "warning", "it was", SHOWN[0].name, {"token": "bytes", "base_per_s": 209e6}, "longer"
+    )
+    table = results_table([replace(SHOWN[0], estimates=rates, findings=(left,))], [])
+    cells = dict(zip([one.key for one in table.headers], table.groups[0][1][0].cells, strict=True))
+    assert (cells[THROUGHPUT].value, cells[THROUGHPUT].interval) == ("209", "first 303")
+    assert (cells[RATE].value, cells[RATE].interval) == ("199", "first 289")
 
 
 def test_of_a_cliff_and_a_cache_that_empties_the_lower_rate_lasts() -> None:

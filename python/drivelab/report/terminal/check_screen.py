@@ -23,6 +23,7 @@ from drivelab.report.check_table import (
     rate_trials,
     region_words,
     shape_of,
+    that_fit,
 )
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import (
@@ -102,6 +103,7 @@ def _parts(
     warned = footnotes(
         [one for one in content.findings if one.severity in _STYLES and one.code not in told], [*durable, *others]
     )
+    warned = that_fit(warned, warnings_max, others)
     answer = answer_of(content.verdict, trials, content.findings)
     write = _Writer(plain, warned, warnings_max, trials, width)
     parts: list[RenderableType] = [write.head(content)]
@@ -222,10 +224,12 @@ class _Writer:
         what = f"{metric.head} of {label}" if metric.quantity == "latency" else label
         ends = interval.split(" to ")
         span = span_beside(measured, *ends) if len(ends) == 2 else interval
+        asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
+        if check.reach and metric.quantity != "latency":
+            return f"{first}: {label}: {check.reach.replace(' a second', '/s')}, asks {asked}"
         if check.reach:
             seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
-        asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
         passing = parts_within(check.may_not_last, self._width - _WORD_WIDTH)
         measured += f" ({span})" if span else ""
         if passing and check.outcome == "fail":

@@ -22,7 +22,6 @@ from drivelab.report.numerals import (
     DisplayUnit,
     column_unit,
     count_text,
-    estimate_numbers,
     round_latency_text,
     shown_number,
 )
@@ -277,7 +276,7 @@ def _number(
     estimate = trial.estimate(metric)
     if estimate is None:
         return Text("")
-    value, interval = estimate_numbers(estimate, units[estimate.unit])
+    value, interval = trial.numbers(metric, units[estimate.unit])
     if estimate.unit in ("1", "B") and estimate.low == estimate.high:
         interval = ""
     return Text.assemble(_text(value, plain), (marks.get(metric, ""), "yellow"), ("\n" + _text(interval, plain), "dim"))
