@@ -158,7 +158,7 @@ def difference_of_cells(
     base, new : (StoredRun, TracedCell)
         The combination, and the run that it is of.
     names : (str, str)
-        Of the sides; those of the runs when empty.
+        Of the sides; when empty what differs: what is issued, or where, or else the names of the runs.
 
     Raises
     ------
@@ -168,7 +168,15 @@ def difference_of_cells(
     sides = [_whole_operations(run, cell) for run, cell in (base, new)]
     ours, theirs = base[1].label, new[1].label
     label = theirs if ours == theirs else f"{theirs}, against {ours}"
-    return _difference(sides[0], sides[1], (names[0] or base[0].name, names[1] or new[0].name), label)
+    return _difference(sides[0], sides[1], names if all(names) else _names_of_sides(base, new), label)
+
+
+def _names_of_sides(base: tuple[StoredRun, TracedCell], new: tuple[StoredRun, TracedCell]) -> tuple[str, str]:
+    """By what differs: what is issued, or where, or else the run."""
+    (one, ours), (other, theirs) = base, new
+    if ours.label != theirs.label:
+        return ours.label, theirs.label
+    return (ours.target, theirs.target) if ours.target != theirs.target else (one.name, other.name)
 
 
 def level_differences(run: StoredRun, answer: RunAnswer) -> tuple[tuple[LevelEffect, ExplanationDifference], ...]:

@@ -101,6 +101,8 @@ def show_difference(runs: Sequence[StoredRun], trials: Sequence[str], *, as_json
                 raise _not_traced(run)
         found = explanation_differences(runs[0], runs[1])
     print_differences(found, [run.directory for run in runs], trials, as_json=as_json)
+    if not as_json:
+        _print_warnings(runs)
 
 
 def print_differences(
@@ -241,6 +243,23 @@ def _print_differences(found: Sequence[ExplanationDifference]) -> None:
     console = make_console()
     for difference in found:
         _print_lines(difference_lines(difference, console.width, plain=_is_plain(console)))
+
+
+def _print_warnings(runs: Sequence[StoredRun]) -> None:
+    """The gravest findings of what was compared; those of all runs once, and of one run with its name."""
+    from drivelab.report.terminal.run_screen import warning_lines
+
+    told = [dict.fromkeys(finding_lines_of(run)) for run in runs]
+    shared = [line for line in told[0] if all(line in lines for lines in told[1:])]
+    of_one = [
+        replace(line, text=f"{run.name}: {line.text}")
+        for run, lines in zip(runs, told, strict=True)
+        for line in lines
+        if line not in shared
+    ]
+    console = make_console()
+    for text in warning_lines([*shared, *of_one], _is_plain(console), notes=()):
+        console.print(text)
 
 
 def _print_lines(lines: Sequence[str]) -> None:

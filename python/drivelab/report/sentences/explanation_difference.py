@@ -117,11 +117,8 @@ def interval_text(one: PartDifference) -> str:
 def _whole(difference: ExplanationDifference) -> Iterator[str]:
     """What it comes to in a sentence, then with less and less of what the table says, too."""
     total = difference.total
-    new, base = (
-        f"{latency_text(mean)}{{}} in {name}"
-        for mean, name in ((total.new_ns, difference.new), (total.base_ns, difference.base))
-    )
-    text = f"Traced, an operation takes {new.format(' on average')} and {base.format('')}"
+    base, new = latency_text(total.base_ns), latency_text(total.new_ns)
+    text = f"Traced, an operation takes {base} on average ({difference.base}) and {new} ({difference.new})"
     interval = interval_text(total)
     if not interval:
         yield f"{text}; too few operations were traced to rule out chance."

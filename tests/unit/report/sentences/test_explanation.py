@@ -243,8 +243,8 @@ def test_a_flush_that_is_gone_is_the_reason() -> None:
     found = difference(new_ns=CACHE_OFF, new_work={"flushes": 0}, repeats=3)
     first, work = map(plain_text, difference_sentences(found))
     assert re.fullmatch(
-        r"Traced, an operation takes 42\d us on average in write-cache off and 1\.1\d ms in write-cache on: the flush "
-        r"is gone \(-68\d us\)\.",
+        r"Traced, an operation takes 1\.1\d ms on average \(write-cache on\) and 42\d us \(write-cache off\): the flush "
+        r"is gone \(-68\d us\) and the drive's own time is shorter \(-3\d\.\d us\)\.",
         first,
     )
     assert work == "Per operation: flushes 2 -> 0."
@@ -287,7 +287,7 @@ def test_several_reasons_are_added_up() -> None:
 def test_a_part_that_was_not_there_before_is_new() -> None:
     found = difference(CACHE_OFF, {**CACHE_OFF, "flush": 153_000.0}, names=("a", "b"))
     first, *others = map(plain_text, difference_sentences(found))
-    assert re.match(r"Traced, an operation takes \d+ us on average in b and \d+ us in a: ", first)
+    assert re.match(r"Traced, an operation takes \d+ us on average \(a\) and \d+ us \(b\): ", first)
     assert "the flush is new (+15" in first
     assert others[-1].startswith("Fewer than three traced repeats a side")
 
