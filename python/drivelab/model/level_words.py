@@ -86,7 +86,12 @@ def level_phrase(name: str, level: str) -> str:
         return f"{format_count(int(level))} I/Os"
     if name == "direct":
         return "page cache bypassed" if level == "true" else "page cache used"
-    return f"{name.replace('_', ' ')} {level_text(name, level)}"
+    return with_factor(name, level_text(name, level))
+
+
+def with_factor(name: str, words: str) -> str:
+    """A level in words behind the name of its factor: ``queue depth 4``; ``R/W 65/35`` says itself what it is."""
+    return words if name == READ_FRACTION else f"{name.replace('_', ' ')} {words}"
 
 
 def _size(level: str) -> str:

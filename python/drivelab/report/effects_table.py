@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drivelab.model.level_words import with_factor
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import ExplanationDifference
 from drivelab.report.sentences.effect_words import (
@@ -86,7 +87,7 @@ def effects_tables(
 
 def _row(effect: LevelEffect, answer: RunAnswer) -> EffectRow:
     return EffectRow(
-        level=f"{effect.factor} {level_of_effect_words(effect, answer)}",
+        level=with_factor(effect.factor, level_of_effect_words(effect, answer)),
         baseline=baseline_words(effect, answer),
         ratio=ratio_words(effect.ratio.value),
         interval=interval_words(effect),

@@ -179,17 +179,21 @@ def estimate_numbers(estimate: Estimate, unit: DisplayUnit) -> tuple[str, str]:
     Where one end of the interval is all that is known, it is a bound, ``≥ 812``.
     A quantile that lies beyond all that was measured is a bound itself, with the
     largest observation below it, ``seen 930``; a count that is known only
-    between bounds is both of them, ``1.00–2.00``.
+    between bounds is both of them, ``1.00–2.00``, or one where they print alike. What was counted
+    exactly (`unit` 1 or B) has no interval.
     """
     write = rate_text if estimate.unit == "1" else number_text
     if estimate.value is None and estimate.low is not None and estimate.high is not None:
-        return f"{write(estimate.low / unit.scale)}–{write(estimate.high / unit.scale)}", ""
+        least, most = write(estimate.low / unit.scale), write(estimate.high / unit.scale)
+        return least if least == most else f"{least}–{most}", ""
     if estimate.value is None:
         bound = "–" if estimate.low is None else f"≥{THIN_SPACE}{write(estimate.low / unit.scale)}"
         return bound, "" if estimate.observed is None else f"seen {write(estimate.observed / unit.scale)}"
     value = write(estimate.value / unit.scale)
     low = "" if estimate.low is None else write(estimate.low / unit.scale)
     high = "" if estimate.high is None else write(estimate.high / unit.scale)
+    if estimate.unit in ("1", "B") and estimate.low == estimate.high:
+        return value, ""
     if not low or not high:
         return value, f"≥{THIN_SPACE}{low}" if low else f"≤{THIN_SPACE}{high}" if high else ""
     return value, f"{low}–{high}"

@@ -182,9 +182,6 @@ def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit],
     if trial.lasting(header.key):
         note = f"what lasted, and what a cache or a burst gave at first; the mean of both was measured by {note}"
     value, interval = trial.numbers(header.key, units[estimate.unit])
-    if header.band == PER_OPERATION and estimate.low == estimate.high:
-        # counted exactly: there is no interval to tell
-        interval = ""
     return NumberCell(value or "–", interval, note, marks)
 
 

@@ -92,6 +92,12 @@ def test_a_quantile_that_is_not_carried_is_printed_as_a_bound(make_estimate: Cal
 
 def test_a_count_between_bounds_is_printed_as_both(make_estimate: Callable[..., Estimate]) -> None:
     assert estimate_numbers(make_estimate(None, 1, 2, "1"), PLAIN) == ("1.00–2.00", "")
+    assert estimate_numbers(make_estimate(None, 1.999, 2.001, "1"), PLAIN) == ("2.00", "")
+
+
+def test_an_exact_count_has_no_interval(make_estimate: Callable[..., Estimate]) -> None:
+    assert estimate_numbers(make_estimate(2, 2, 2, "1"), PLAIN) == ("2.00", "")
+    assert estimate_numbers(make_estimate(2, 1.5, 2.5, "1"), PLAIN) == ("2.00", "1.50–2.50")
 
 
 def test_an_interval_with_one_end_is_a_bound(make_estimate: Callable[..., Estimate]) -> None:

@@ -217,7 +217,7 @@ def test_a_report_of_two_explained_runs_begins_as_their_explanations_beside_each
     # runs with all but their times in common are called by these, so that there is room to say what may be chance
     named = replace(difference, base="20260101T000000Z-explain-d", new="20260102T000000Z-explain-d")
     short = card_of(replace(joint, part_differences=(named,)))
-    assert short.sentence == first.replace("in off", "in 20260102T000000Z").replace("in on", "in 20260101T000000Z")
+    assert short.sentence == first.replace("(off)", "(20260102T000000Z)").replace("(on)", "(20260101T000000Z)")
     # where a run was not made to be explained, its numbers come first
     untraced = joint_report([open_run(RUNS / "explained-appends"), *sides])
     assert untraced.sentences[0] != difference_sentences(untraced.part_differences[0])[0]

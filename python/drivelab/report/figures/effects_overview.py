@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
-from drivelab.model.level_words import level_text
+from drivelab.model.level_words import level_text, with_factor
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.report.figures import theme
@@ -99,13 +99,13 @@ def _interaction_rows(one: Factorial) -> list[RatioRow]:
 def _row_of_effect(effect: LevelEffect) -> RatioRow:
     changed = f" · {commands_words(effect)}".replace("->", "→") if effect.commands_changed else ""
     taken = " · not taken" if effect.refused_for else ""
-    label = f"{effect.factor} {level_text(effect.factor, effect.level)}{taken}{changed}"
+    label = f"{with_factor(effect.factor, level_text(effect.factor, effect.level))}{taken}{changed}"
     return _row(label, _hover(effect), effect.ratio, effect.verdict, effect.bound)
 
 
 def _row_of_pair(pair: Interaction) -> RatioRow:
-    effect = f"{pair.factor} {level_text(pair.factor, pair.level)}"
-    levels = [f"{pair.other_factor} {level_text(pair.other_factor, each)}" for each in _other_levels(pair)]
+    effect = with_factor(pair.factor, level_text(pair.factor, pair.level))
+    levels = [with_factor(pair.other_factor, level_text(pair.other_factor, each)) for each in _other_levels(pair)]
     ratio = pair.ratio
     span = "" if ratio.low is None else f" ({ratio_words(ratio.low)} to {ratio_words(ratio.high)})"
     hover = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivelab.model.level_words import with_factor
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.report.sentences.effect_words import effects_title, level_of_effect_words, ratio_words
 from drivelab.report.terminal.clean_text import terminal_text
@@ -44,7 +45,7 @@ def effects_plot(
     if not known:
         return None
     shown = known[:ROWS_MAX]
-    labels = [terminal_text(f"{one.factor} {level_of_effect_words(one, answer)}", plain) for one in shown]
+    labels = [terminal_text(with_factor(one.factor, level_of_effect_words(one, answer)), plain) for one in shown]
     label_width = min(max(map(len, labels)), int(width * _LABEL_SHARE_MAX))
     ratios = [ratio_words(one.ratio.value) for one in shown]
     ratio_width = max(map(len, ratios))

@@ -277,8 +277,6 @@ def _number(
     if estimate is None:
         return Text("")
     value, interval = trial.numbers(metric, units[estimate.unit])
-    if estimate.unit in ("1", "B") and estimate.low == estimate.high:
-        interval = ""
     return Text.assemble(_text(value, plain), (marks.get(metric, ""), "yellow"), ("\n" + _text(interval, plain), "dim"))
 
 

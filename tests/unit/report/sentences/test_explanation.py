@@ -243,8 +243,8 @@ def test_a_flush_that_is_gone_is_the_reason() -> None:
     found = difference(new_ns=CACHE_OFF, new_work={"flushes": 0}, repeats=3)
     first, work = map(plain_text, difference_sentences(found))
     assert re.fullmatch(
-        r"Traced, an operation takes 1\.1\d ms on average \(write-cache on\) and 42\d us \(write-cache off\): the flush "
-        r"is gone \(-68\d us\) and the drive's own time is shorter \(-3\d\.\d us\)\.",
+        r"Traced, an operation takes 1\.1\d ms on average \(write-cache on\) and 42\d us \(write-cache off\): the "
+        r"flush is gone \(-68\d us\) and the drive's own time is shorter \(-3\d\.\d us\)\.",
         first,
     )
     assert work == "Per operation: flushes 2 -> 0."
