@@ -39,6 +39,20 @@ def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(
     assert "check again" not in told
 
 
+def test_a_burst_that_was_measured_settles_what_was_open(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "burst", "sim:gp2-100"]) == 0
+    capsys.readouterr()
+    assert run(["check", "sim:gp2-100", "--for", "postgres", "--at-least", "500", "--quick"]) == 1
+    told = capsys.readouterr().out
+    assert "No   PostgreSQL: only 300 a second last" in told
+    assert "may be a burst" not in told
+    assert "300/s first 3 000/s" in told
+    assert "on burst credit, and 300 a second without it" in told
+    # and says nothing of another drive
+    assert run(["check", "sim:micron-7450-max", "--for", "postgres", "--at-least", "500", "--quick"]) == 0
+    assert "on burst credit" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "asked", [["redis-always"], ["sqlite"], ["redis-always", "--at-least", "100"]], ids=["log", "journal", "rate"]
 )

@@ -24,8 +24,18 @@ _BLOCK_BYTES = 4096
 _PROCESSOR_SHARES = (3.0, 0.5)
 
 
-def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | None:
-    """How often the program of a need would commit; None when it was not traced, or its writes were not measured."""
+def forecast(need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: float | None = None) -> Forecast | None:
+    """How often the program of a need would commit; None when it was not traced, or its writes were not measured.
+
+    Parameters
+    ----------
+    need : str
+        Its name.
+    summaries : mapping of str to TrialSummary
+        What was measured, by trial.
+    lasting_per_s : float or None
+        I/Os a second that a volume is left with; each commit is one at least.
+    """
     program = PROGRAMS.get(need)
     latency = log_latency(program, summaries) if program else None
     if program is None or latency is None or latency.value is None:
@@ -33,7 +43,8 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary]) -> Forecast | Non
     block = summaries.get(_NEW_BLOCKS)
     bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
     rate = commit_rate(program, latency)
-    text = forecast_text(program, rate, bands)
+    is_less = lasting_per_s is not None and lasting_per_s < (rate.value or 0.0)
+    text = forecast_text(program, rate, bands, lasting_per_s if is_less else None)
     return Forecast(rate, bands, latency, program.own.one_ns, text)
 
 
@@ -108,10 +119,16 @@ def _with_new_blocks(program: Program, latency_ns: float, new_block: Estimate | 
     return latency_ns + share * max(0.0, new_block.value - latency_ns)
 
 
-def forecast_text(program: Program, rate: Estimate, bands: tuple[RateBand, ...]) -> str:
+def forecast_text(
+    program: Program, rate: Estimate, bands: tuple[RateBand, ...], lasting_per_s: float | None = None
+) -> str:
     """The forecast in words, without a full stop."""
     interval = rate.interval_text()
-    told = f"{program.title} would commit about {rate} times a second here with one client"
+    told = f"{program.title} would commit about {rate} times a second"
+    if lasting_per_s is None:
+        told += " here with one client"
+    else:
+        told += f", {format_quantity(lasting_per_s, '1/s')} without burst credit, here with one client"
     told += f" ({FORECAST_RANGE}: {interval})" if interval else ""
     told += f", {place_on_scale(rate, program)}"
     for band in bands:

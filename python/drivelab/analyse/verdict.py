@@ -25,6 +25,7 @@ from drivelab.analyse.forecast import FORECAST_RANGE, forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import VOLUME_CODES, Finding
+from drivelab.model.judged_metric import RATE
 from drivelab.model.lasting_rate import TOKEN_UNITS, lasting_rate
 from drivelab.model.need import Need
 from drivelab.model.programs import PROGRAMS
@@ -72,7 +73,7 @@ def judge_need(
         warnings about the trials that count, are caveats.
     """
     by_name = {summary.name: summary for summary in summaries}
-    told = forecast(need.program, by_name)
+    told = forecast(need.program, by_name, _lasting_ios_per_s(need, findings))
     checks = [check_threshold(asked.threshold, by_name, findings) for asked in need.thresholds]
     if at_least_per_s:
         # what was asked for by name is told first
@@ -131,6 +132,15 @@ def _lasts(threshold: Threshold, findings: Sequence[Finding]) -> float | None:
     lasting = lasting_rate((one for one in findings if touches(one, threshold.trial)), threshold.metric)
     is_enough = lasting is not None and lasting.per_s >= _SURELY_ABOVE * threshold.limit
     return lasting.per_s if lasting is not None and is_enough else None
+
+
+def _lasting_ios_per_s(need: Need, findings: Sequence[Finding]) -> float | None:
+    """What a volume with burst credit leaves of the writes that commits are made of; None where none is known."""
+    if need.program not in PROGRAMS:
+        return None
+    touching = [one for one in findings if touches(one, PROGRAMS[need.program].write.trial)]
+    lasting = lasting_rate((one for one in touching if one.code in VOLUME_CODES), RATE)
+    return None if lasting is None else lasting.per_s
 
 
 def _is_missed_by_less(threshold: Threshold, summaries: Mapping[str, TrialSummary]) -> bool:

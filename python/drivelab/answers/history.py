@@ -113,7 +113,12 @@ def drive_names(record: RunRecord) -> frozenset[str]:
 
     A scratch drive is none: it lies on whatever drive there was room on.
     """
-    drives = _drives(record)
+    return names_of_drives(_before(record))
+
+
+def names_of_drives(facts: Mapping[str, Any]) -> frozenset[str]:
+    """The same of the facts of a target."""
+    drives: Sequence[Mapping[str, Any]] = () if facts.get("kind") == "scratch" else facts.get("drives") or ()
     if len(drives) != 1:
         return frozenset()
     found = (*(drives[0].get("serials") or ()), drives[0].get("wwn"))

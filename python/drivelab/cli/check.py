@@ -16,10 +16,13 @@ import typer
 
 from drivelab import __version__
 from drivelab.analyse.findings import importance, operations_failed, run_findings, target_findings
+from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.fitness import judge_fitness
+from drivelab.analyse.known_burst import with_known_burst
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_need
+from drivelab.answers.known_bursts import known_burst
 from drivelab.cli.check_screen import print_screen
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.cli.page import write_page
@@ -50,6 +53,7 @@ from drivelab.run.check import CheckResults, facts_after, files_of_check, record
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.progress import RunProgress
 from drivelab.state.drive_lock import held_drives
+from drivelab.store.find_run import kept_runs_of
 from drivelab.store.layout import default_parent, why_not_kept_in
 from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
@@ -198,9 +202,11 @@ def _check(
     plan: CheckPlan, target: TargetFacts, writer: RunWriter, asked: Asked, erase: list[str], stop: Interruption
 ) -> tuple[CheckResults, CheckJudgement]:
     host = host_facts(__version__)
+    known = known_burst(reversed(kept_runs_of("burst")), target) if answers_for_hardware(target) else None
 
     def judge(measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, list[Finding]]:
-        summary, findings = judge_trial(measured, facts, host)
+        summary, found = judge_trial(measured, facts, host)
+        findings = with_known_burst(found, known, measured, summary)
         return summary, [_with_fitting_advice(finding, is_quick=plan.plan.quick) for finding in findings]
 
     command_line = shlex.join(["drivelab", *sys.argv[1:]])

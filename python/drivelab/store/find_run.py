@@ -18,6 +18,11 @@ def kept_runs() -> list[Path]:
     return _kept(RUN_JSON)
 
 
+def kept_runs_of(experiment: str) -> list[Path]:
+    """Those of one experiment, by their names."""
+    return [one for one in kept_runs() if f"-{experiment}-" in one.name]
+
+
 def kept_followed() -> list[Path]:
     """The directories of the programs that were followed, in the same place and order."""
     return _kept(FOLLOWED_JSON)

@@ -7,7 +7,7 @@ from drivelab.analyse.token_bucket import bucket_of_workload, done_in
 from drivelab.model.finding import Finding
 
 CODE = "burst-credit"
-_ADVICE = "plan with the base rate, or with a volume that has no burst credit"
+ADVICE = "plan with the base rate, or with a volume that has no burst credit"
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -19,4 +19,4 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if bucket is None or not bucket.is_bucket:
         return []
     text = f"burst credit: {bucket.fast_then_slow()}; the numbers of the whole trial are a mixture"
-    return [Finding(CODE, "warning", text, evidence.name, bucket.to_json(), _ADVICE)]
+    return [Finding(CODE, "warning", text, evidence.name, bucket.to_json(), ADVICE)]

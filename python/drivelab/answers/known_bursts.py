@@ -1,0 +1,49 @@
+"""What an earlier run found of the burst credit of the drive that is checked now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from drivelab.analyse.findings import burst_credit
+from drivelab.analyse.known_burst import KnownBurst
+from drivelab.answers.history import names_of_drives
+from drivelab.model.errors import DrivelabError
+from drivelab.model.target import TargetFacts
+from drivelab.store.read import StoredRun, open_run
+
+
+def known_burst(directories: Iterable[Path], target: TargetFacts) -> KnownBurst | None:
+    """The burst credit for small I/Os that the first of the runs on the same drive found; None where none did.
+
+    Parameters
+    ----------
+    directories : iterable of Path
+        Of runs, the newest first; what cannot be read tells nothing.
+    target : TargetFacts
+        What is checked.
+    """
+    facts = target.to_json()
+    for run in _readable(directories):
+        if len(run.record.targets) != 1 or not _is_same_drive(facts, run.record.targets[0].get("facts_before") or {}):
+            continue
+        found = [one for one in run.findings if one.code == burst_credit.CODE and one.evidence.get("token") == "I/Os"]
+        if found and found[0].evidence.get("base_per_s"):
+            text = found[0].text.partition(": ")[2].partition("; ")[0]
+            return KnownBurst(float(found[0].evidence["base_per_s"]), text, run.name)
+    return None
+
+
+def _readable(directories: Iterable[Path]) -> Iterator[StoredRun]:
+    for directory in directories:
+        with suppress(DrivelabError):
+            yield open_run(directory)
+
+
+def _is_same_drive(facts: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether it is one model, or a drive with the same serial or WWN."""
+    if facts.get("simulated") or others.get("simulated"):
+        return bool(facts.get("simulated") == others.get("simulated"))
+    return bool(names_of_drives(facts) & names_of_drives(others))
