@@ -21,8 +21,16 @@ import math
 from collections.abc import Mapping, Sequence
 
 from drivelab.analyse.findings import DURABILITY_CODES, burst_possible, foreign_work
-from drivelab.analyse.forecast import FORECAST_RANGE, forecast
+from drivelab.analyse.forecast import forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
+from drivelab.analyse.threshold_words import (
+    deciding_number,
+    limit_text,
+    limit_words,
+    rate_words,
+    told_with_interval,
+    value_text,
+)
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import VOLUME_CODES, Finding
 from drivelab.model.judged_metric import RATE
@@ -88,7 +96,7 @@ def judge_need(
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
     is_told_by_why = outcome == "undecided" or bool(deciding.may_not_last)
-    sentence = f"{need.title}: {deciding.why if is_told_by_why else _deciding_number(deciding)}"
+    sentence = f"{need.title}: {deciding.why if is_told_by_why else deciding_number(deciding)}"
     if outcome == "fail" and deciding.why and not is_told_by_why:
         sentence += f"; no drive gives that: {deciding.why}"
     if told is not None and not at_least_per_s:
@@ -106,32 +114,35 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     outcome, why = _compare(threshold, estimate)
     if outcome == "fail" and threshold.asked_less and not _is_missed_by_less(threshold, summaries):
         outcome = "undecided"
-        why = f"{_told(threshold, estimate)}, and {easier_words(threshold.asked_less)}"
+        why = f"{told_with_interval(threshold, estimate)}, and {easier_words(threshold.asked_less)}"
     margin = margin_ratio(threshold, estimate)
-    text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
+    text = f"{told_with_interval(threshold, estimate)}; {limit_text(threshold)}"
     far = _far_below(threshold, summary) if outcome == "undecided" else None
-    lasting = _lasts(threshold, findings) if outcome == "undecided" else None
+    lasting = _lasting(threshold, findings)
     reach = ""
-    if lasting is not None:
+    if lasting is not None and outcome == "undecided" and lasting >= _SURELY_ABOVE * threshold.limit:
+        # a mixture has no interval to judge by; what is left of it is known
         outcome, why, margin = "pass", "", lasting / threshold.limit
-        reach = f"{format_quantity(lasting, threshold.unit)}{' a second' * (threshold.unit == '1/s')} last"
-        text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
+        left = f"of which {rate_words(threshold, lasting)} last"
+        text = f"{told_with_interval(threshold, estimate)}, {left}; {limit_text(threshold)}"
     elif far is not None:
         seen, whose = far
         outcome, why, margin = "pass", "", threshold.limit / seen
         reach = f"{whose} took at most {format_quantity(seen, threshold.unit)}"
-        text = f"{_told(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
+        text = f"{told_with_interval(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
     outcome, why, may_not_last = _as_trusted(outcome, why, threshold, estimate, findings)
     shown = reach if outcome == "pass" else ""
     margin = known_margin(outcome, margin, may_not_last)
-    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown, may_not_last)
+    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown, may_not_last, lasting)
 
 
-def _lasts(threshold: Threshold, findings: Sequence[Finding]) -> float | None:
-    """What lasts of a rate once a cache is full or a burst over, where that is surely enough; else None."""
-    lasting = lasting_rate((one for one in findings if touches(one, threshold.trial)), threshold.metric)
-    is_enough = lasting is not None and lasting.per_s >= _SURELY_ABOVE * threshold.limit
-    return lasting.per_s if lasting is not None and is_enough else None
+def _lasting(threshold: Threshold, findings: Sequence[Finding]) -> float | None:
+    """What lasts of a rate once a cache is full or a burst over; None of what is no rate, and where nothing fell."""
+    metric = RATE if threshold.metric == COMMITS else threshold.metric
+    if threshold.direction != "at_least":
+        return None
+    found = lasting_rate((one for one in findings if touches(one, threshold.trial)), metric)
+    return None if found is None else found.per_s
 
 
 def _lasting_ios_per_s(need: Need, findings: Sequence[Finding]) -> float | None:
@@ -169,7 +180,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         return Check(threshold, None, "undecided", None, why, why)
     estimate = told.commits_per_s
     margin = margin_ratio(threshold, estimate)
-    text = f"{_told(threshold, estimate)}; {limit_text(threshold)}"
+    text = f"{told_with_interval(threshold, estimate)}; {limit_text(threshold)}"
     most_per_s = 1e9 / program.own.low_ns
     if at_least_per_s > most_per_s:
         # whatever the drive does, and whoever else was there
@@ -178,7 +189,8 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         return Check(threshold, estimate, "fail", margin, f"{text}{margin_text(margin)}; {own}", own)
     outcome, why, may_not_last = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
     margin = known_margin(outcome, margin, may_not_last)
-    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, may_not_last=may_not_last)
+    lasting = _lasting(threshold, findings)
+    return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, "", may_not_last, lasting)
 
 
 def _as_trusted(
@@ -197,8 +209,8 @@ def _as_trusted(
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
         lasting = burst.evidence.get("base_per_s", math.inf)
         if threshold.direction == "at_least" and threshold.limit > _SURELY_ABOVE * lasting:
-            left = f"only {format_quantity(lasting, threshold.unit)}{' a second' * (threshold.unit == '1/s')}"
-            now = threshold.text.format(value=_value_text(threshold, estimate))
+            left = f"only {rate_words(threshold, lasting)}"
+            now = threshold.text.format(value=value_text(threshold, estimate))
             # only what shows it: the finding is told beside
             shows = burst.text.partition(": ")[0]
             outcome, may_not_last = "fail", burst.text
@@ -206,7 +218,7 @@ def _as_trusted(
         else:
             outcome, may_not_last = "undecided", burst.text
             passing = burst.text.partition("; ")[0]
-            why = f"{passing}; as measured, {_told(threshold, estimate)}, {limit_text(threshold)}"
+            why = f"{passing}; as measured, {told_with_interval(threshold, estimate)}, {limit_text(threshold)}"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text, "") if invalid is not None else (outcome, why, may_not_last)
 
@@ -237,16 +249,6 @@ def touches(finding: Finding, trial: str) -> bool:
     return finding.code not in DURABILITY_CODES or trial.startswith(_DURABLE_TRIALS)
 
 
-def limit_text(threshold: Threshold) -> str:
-    """The limit in words: ``limit 10 ms``, ``at least 500``."""
-    limit = _limit_words(threshold)
-    return f"limit {limit}" if threshold.direction == "at_most" else f"at least {limit} wanted"
-
-
-def _limit_words(threshold: Threshold) -> str:
-    return f"{format_quantity(threshold.limit, threshold.unit)}{' a second' if threshold.unit == '1/s' else ''}"
-
-
 def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
     if _is_met(threshold, estimate):
         return "pass", ""
@@ -255,14 +257,14 @@ def _compare(threshold: Threshold, estimate: Estimate) -> tuple[Outcome, str]:
     limit = threshold.limit
     if good is not None and (good > limit if at_most else good < limit):
         return "fail", ""
-    told = _told(threshold, estimate)
+    told = told_with_interval(threshold, estimate)
     if estimate.value is None:
         return "undecided", f"{told}: too few operations to say more; {limit_text(threshold)}"
     if bad is None or good is None:
         side = "above" if estimate.high is None else "below"
         few = f"{estimate.sample_count} operations are too few to bound it from {side}"
         return "undecided", f"{told}: {few}; {limit_text(threshold)}"
-    return "undecided", f"{told}, and the limit of {_limit_words(threshold)} lies in between"
+    return "undecided", f"{told}, and the limit of {limit_words(threshold)} lies in between"
 
 
 def _is_met(threshold: Threshold, estimate: Estimate) -> bool:
@@ -291,46 +293,8 @@ def _far_below(threshold: Threshold, summary: TrialSummary) -> tuple[float, str]
 
 def _not_alone(threshold: Threshold, estimate: Estimate, foreign: Finding) -> str:
     """Why a limit that was missed says nothing of the drive, and what to do."""
-    missed = f"{_told(threshold, estimate)}, which misses the limit, but {foreign.text}"
+    missed = f"{told_with_interval(threshold, estimate)}, which misses the limit, but {foreign.text}"
     return f"{missed}; {foreign.advice}" if foreign.advice else missed
-
-
-def _told(threshold: Threshold, estimate: Estimate) -> str:
-    """What was measured, in words, with its interval."""
-    text = threshold.text.format(value=_value_text(threshold, estimate))
-    interval = estimate.interval_text()
-    return f"{text} ({_ends_of(threshold)}: {interval})" if interval else text
-
-
-def _ends_of(threshold: Threshold) -> str:
-    """What an interval is: a forecast's reaches over the computers that the program was tried on, too."""
-    return FORECAST_RANGE if threshold.metric == COMMITS else "95 %"
-
-
-def _deciding_number(check: Check) -> str:
-    """What was measured, for the sentence."""
-    estimate, limit = check.estimate, limit_text(check.threshold)
-    if estimate is None:
-        return check.text
-    seen = estimate.observed if estimate.value is None else estimate.value
-    if check.reach and check.threshold.direction == "at_least":
-        return f"{check.threshold.text.format(value=str(estimate))}, and {check.reach} ({limit})"
-    if check.reach and seen is not None:
-        about = f"about {format_quantity(seen, estimate.unit)}"
-        return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
-    interval = estimate.interval_text()
-    within = f"{_ends_of(check.threshold)}: {interval}; {limit}" if interval else limit
-    return f"{check.threshold.text.format(value=_value_text(check.threshold, estimate))} ({within})"
-
-
-def _value_text(threshold: Threshold, estimate: Estimate) -> str:
-    """The number as it stands in the middle of a sentence."""
-    if estimate.value is None and estimate.low is not None and estimate.high is None:
-        bound = format_quantity(estimate.low, threshold.unit)
-        if estimate.observed is None:
-            return f"no less than {bound}"
-        return f"{format_quantity(estimate.observed, threshold.unit)} as seen, at least {bound} with 95 % confidence"
-    return str(estimate)
 
 
 def _together(outcomes: Sequence[Outcome]) -> Outcome:
@@ -393,7 +357,7 @@ def _meaning(
     lasting = lasting_rate((one for one in findings if touches(one, name)), capability.metric)
     if lasting is not None:
         first = format_quantity(lasting.at_first_per_s or estimate.value, estimate.unit)
-        value = f"{format_quantity(lasting.per_s, estimate.unit)} for long, {first} at first"
+        value = f"{format_quantity(lasting.per_s, estimate.unit)} (first {first})"
         return [name], f"{need.title}: here {capability.text.format(value=value)}", ""
     interval = estimate.interval_text()
     meaning = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"

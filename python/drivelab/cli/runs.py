@@ -32,7 +32,7 @@ SCHEMA = 1
 SHOWN_MAX = 10
 _HEADS = ("#", "when (UTC)", "experiment", "drive")
 _GAP = "  "
-_EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN, _ANSWER_LINES_MAX = 16, 16, 20, 2
+_EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN, _ANSWER_LINES_MAX = 16, 16, 20, 3
 _Stored = TypeVar("_Stored")
 
 

@@ -91,6 +91,8 @@ class Check:
         ``99.9 % of 2698 took at most 2.13 ms``.
     may_not_last : str
         Why a rate that meets the limit now may not last, or does not; empty otherwise.
+    lasting_per_s : float or None
+        What is left of a rate when a cache is full or a burst over, in the threshold's unit; None where nothing fell.
     """
 
     threshold: Threshold
@@ -101,6 +103,7 @@ class Check:
     why: str = ""
     reach: str = ""
     may_not_last: str = ""
+    lasting_per_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -113,6 +116,7 @@ class Check:
             "why": self.why,
             "reach": self.reach,
             "may_not_last": self.may_not_last,
+            "lasting_per_s": self.lasting_per_s,
         }
 
 

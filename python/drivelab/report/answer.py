@@ -38,6 +38,7 @@ class CheckLine:
     reach: str = ""
     may_not_last: str = ""
     easier: str = ""
+    lasting: str = ""
 
     @property
     def word(self) -> str:
@@ -225,6 +226,7 @@ def _check_line(check: Mapping[str, Any]) -> CheckLine:
         why=why,
         reach=str(check.get("reach", "")),
         may_not_last=str(check.get("may_not_last", "")),
+        lasting=quantity_words(check["lasting_per_s"], threshold["unit"]) if check.get("lasting_per_s") else "",
         easier=easier if threshold.get("asked_less") and why.endswith(easier) else "",
     )
 

@@ -36,7 +36,9 @@ def short_verdict(verdict: Mapping[str, Any]) -> str:
         return ""
     if outcome not in _IN_A_LIST:
         commits = (verdict.get("forecast") or {}).get("commits_per_s") or {}
-        return title if commits.get("value") is None else f"{title} {_quantity(commits['value'], '1/s')}"
+        if commits.get("value") is None:
+            return str(verdict.get("sentence") or title).partition(", ")[0]
+        return f"{title} {_quantity(commits['value'], '1/s')}"
     missed = [one for one in verdict.get("checks") or () if one.get("outcome") == outcome != "pass"]
     return f"{_IN_A_LIST[outcome]}: {title}{_short_of(missed[0]) if missed else ''}"
 
@@ -55,5 +57,7 @@ def _short_of(check: Mapping[str, Any]) -> str:
     if estimate.get("value") is None:
         return ""
     unit = str(estimate.get("unit") or "")
-    value, limit = (_quantity(number, unit) for number in (estimate["value"], threshold.get("limit") or 0.0))
+    # what was missed is what lasts
+    measured = check.get("lasting_per_s") or estimate["value"]
+    value, limit = (_quantity(number, unit) for number in (measured, threshold.get("limit") or 0.0))
     return f" {value}, {'limit' if threshold.get('direction') == 'at_most' else 'wanted'} {limit}"

@@ -19,7 +19,7 @@ def test_what_a_full_cache_leaves_is_what_a_program_is_told() -> None:
         "writes-left-in-cache", "warning", "it was", log[0].name, {"token": "bytes", "base_per_s": 209e6}, "longer"
     )
     told = judge_need(KAFKA, log, [left]).sentence
-    assert told.startswith("Kafka: here a broker's log on it takes at most 209 MB/s for long, 303 MB/s at first, ")
+    assert told.startswith("Kafka: here a broker's log on it takes at most 209 MB/s (first 303 MB/s), ")
     elsewhere = replace(left, trial="sequential-write-qd1")
     assert "at most 303 MB/s, " in judge_need(KAFKA, log, [elsewhere]).sentence
 
@@ -53,7 +53,7 @@ def test_a_mixture_whose_interval_says_nothing_is_judged_by_what_lasts(left_per_
     assert check.outcome == outcome
     if outcome == "pass":
         assert check.margin_ratio == pytest.approx(469 / 250)
-        assert "but 469 MB/s last; at least 250 MB/s wanted" in check.text
+        assert "of which 469 MB/s last; at least 250 MB/s wanted" in check.text
 
 
 @pytest.mark.parametrize(("smaller_per_s", "outcome"), [(440.0, "fail"), (480.0, "undecided"), (900.0, "undecided")])

@@ -225,8 +225,8 @@ class _Writer:
         ends = interval.split(" to ")
         span = span_beside(measured, *ends) if len(ends) == 2 else interval
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
-        if check.reach and metric.quantity != "latency":
-            return f"{first}: {label}: {check.reach.replace(' a second', '/s')}, asks {asked}"
+        if check.lasting and check.outcome == "pass":
+            return f"{first}: {label}: {check.lasting.replace(' a second', '/s')} last, asks {asked}"
         if check.reach:
             seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"

@@ -1,0 +1,63 @@
+"""What a limit asks for and what was measured, in words."""
+
+from __future__ import annotations
+
+from drivelab.analyse.forecast import FORECAST_RANGE
+from drivelab.model.estimate import Estimate
+from drivelab.model.units import format_quantity
+from drivelab.model.verdict import COMMITS, Check, Threshold
+
+
+def limit_text(threshold: Threshold) -> str:
+    """The limit in words: ``limit 10 ms``, ``at least 500``."""
+    limit = limit_words(threshold)
+    return f"limit {limit}" if threshold.direction == "at_most" else f"at least {limit} wanted"
+
+
+def limit_words(threshold: Threshold) -> str:
+    """The limit as a number: ``10 ms``, ``500 a second``."""
+    return rate_words(threshold, threshold.limit)
+
+
+def rate_words(threshold: Threshold, value: float) -> str:
+    """A number in the unit of the limit, of a rate ``a second``."""
+    return f"{format_quantity(value, threshold.unit)}{' a second' if threshold.unit == '1/s' else ''}"
+
+
+def told_with_interval(threshold: Threshold, estimate: Estimate) -> str:
+    """What was measured, in words, with its interval."""
+    text = threshold.text.format(value=value_text(threshold, estimate))
+    interval = estimate.interval_text()
+    return f"{text} ({_ends_of(threshold)}: {interval})" if interval else text
+
+
+def _ends_of(threshold: Threshold) -> str:
+    """What an interval is: a forecast's reaches over the computers that the program was tried on, too."""
+    return FORECAST_RANGE if threshold.metric == COMMITS else "95 %"
+
+
+def deciding_number(check: Check) -> str:
+    """What was measured, for the sentence."""
+    estimate, limit = check.estimate, limit_text(check.threshold)
+    if estimate is None:
+        return check.text
+    seen = estimate.observed if estimate.value is None else estimate.value
+    if check.lasting_per_s is not None:
+        lasts = rate_words(check.threshold, check.lasting_per_s)
+        return f"{check.threshold.text.format(value=str(estimate))}, of which {lasts} last ({limit})"
+    if check.reach and seen is not None:
+        about = f"about {format_quantity(seen, estimate.unit)}"
+        return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
+    interval = estimate.interval_text()
+    within = f"{_ends_of(check.threshold)}: {interval}; {limit}" if interval else limit
+    return f"{check.threshold.text.format(value=value_text(check.threshold, estimate))} ({within})"
+
+
+def value_text(threshold: Threshold, estimate: Estimate) -> str:
+    """The number as it stands in the middle of a sentence."""
+    if estimate.value is None and estimate.low is not None and estimate.high is None:
+        bound = format_quantity(estimate.low, threshold.unit)
+        if estimate.observed is None:
+            return f"no less than {bound}"
+        return f"{format_quantity(estimate.observed, threshold.unit)} as seen, at least {bound} with 95 % confidence"
+    return str(estimate)
