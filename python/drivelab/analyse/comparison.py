@@ -200,9 +200,11 @@ def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
     """The metric that a workload is judged by, then what else is told of it.
 
     Small I/Os that nobody waits for are counted, larger ones weighed: operations per second and throughput say the
-    same, and one of them is told.
+    same, and one of them is told. Of what lasts only rates are known.
     """
     kinds = [one.trial.kind for one in trials]
+    if any(one.is_lasting for one in trials):
+        kinds = [replace(kind, has_latency=False, is_mean_alone=False) for kind in kinds]
     judged = told_metric(judged_metric(kinds), (kind.block_size_bytes for kind in kinds))
     more = {LATENCY: [P99, "iops"], RESPONSE: [RESPONSE_P99, "iops"]}
     return [judged, *more.get(judged, [P99])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from drivelab.model.commit_scale import MARKS, ScaleMark, rate_on
 from drivelab.model.estimate import Estimate
@@ -40,12 +41,16 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: fl
     latency = log_latency(program, summaries) if program else None
     if program is None or latency is None or latency.value is None:
         return None
-    block = summaries.get(_NEW_BLOCKS)
-    bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
     rate = commit_rate(program, latency)
-    is_less = lasting_per_s is not None and lasting_per_s < (rate.value or 0.0)
-    text = forecast_text(program, rate, bands, lasting_per_s if is_less else None)
-    return Forecast(rate, bands, latency, program.own.one_ns, text)
+    lasting = None if lasting_per_s is None else lasting_per_s * _left(program, _NS / lasting_per_s)
+    if lasting is None or lasting >= (rate.value or 0.0):
+        block = summaries.get(_NEW_BLOCKS)
+        bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
+        return Forecast(rate, bands, latency, program.own.one_ns, forecast_text(program, rate, bands))
+    # what a write takes is then the time between two tokens
+    bands = rate_bands(program, replace(latency, value=_NS / lasting_per_s)) if lasting_per_s else ()
+    text = forecast_text(program, rate, bands, lasting)
+    return Forecast(rate, bands, latency, program.own.one_ns, text, lasting)
 
 
 def log_latency(program: Program, summaries: Mapping[str, TrialSummary]) -> Estimate | None:
@@ -124,13 +129,15 @@ def forecast_text(
 ) -> str:
     """The forecast in words, without a full stop."""
     interval = rate.interval_text()
+    spread = f" ({FORECAST_RANGE}: {interval})" if interval else ""
     told = f"{program.title} would commit about {rate} times a second"
     if lasting_per_s is None:
-        told += " here with one client"
+        told += f" here with one client{spread}, {place_on_scale(rate, program)}"
     else:
-        told += f", {format_quantity(lasting_per_s, '1/s')} without burst credit, here with one client"
-    told += f" ({FORECAST_RANGE}: {interval})" if interval else ""
-    told += f", {place_on_scale(rate, program)}"
+        left = replace(rate, value=lasting_per_s, low=None, high=None)
+        told += (
+            f", {left} without burst credit, here with one client{spread}; without it {place_on_scale(left, program)}"
+        )
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
         # a number right before another one would be read as its thousands

@@ -25,11 +25,10 @@ from drivelab.analyse.forecast import forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.analyse.threshold_words import (
     deciding_number,
+    in_the_end,
     limit_text,
     limit_words,
-    rate_words,
     told_with_interval,
-    value_text,
 )
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import VOLUME_CODES, Finding
@@ -123,8 +122,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     if lasting is not None and outcome == "undecided" and lasting >= _SURELY_ABOVE * threshold.limit:
         # a mixture has no interval to judge by; what is left of it is known
         outcome, why, margin = "pass", "", lasting / threshold.limit
-        left = f"of which {rate_words(threshold, lasting)} last"
-        text = f"{told_with_interval(threshold, estimate)}, {left}; {limit_text(threshold)}"
+        text = in_the_end(threshold, estimate, lasting)
     elif far is not None:
         seen, whose = far
         outcome, why, margin = "pass", "", threshold.limit / seen
@@ -209,12 +207,9 @@ def _as_trusted(
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
         lasting = burst.evidence.get("base_per_s", math.inf)
         if threshold.direction == "at_least" and threshold.limit > _SURELY_ABOVE * lasting:
-            left = f"only {rate_words(threshold, lasting)}"
-            now = threshold.text.format(value=value_text(threshold, estimate))
-            # only what shows it: the finding is told beside
-            shows = burst.text.partition(": ")[0]
+            # what shows it, the finding, is told beside
             outcome, may_not_last = "fail", burst.text
-            why = f"{left} last, of {now} ({limit_text(threshold)}): {shows}"
+            why = in_the_end(threshold, estimate, lasting)
         else:
             outcome, may_not_last = "undecided", burst.text
             passing = burst.text.partition("; ")[0]

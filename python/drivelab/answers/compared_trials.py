@@ -69,6 +69,7 @@ def lasting_trials(sides: Iterable[Sequence[ReadRun]]) -> frozenset[str]:
     """Names of the trials that are compared by what lasts: on each side it is known of every such trial, or of none.
 
     Else what was measured stands beside what was measured, or two runs of one drive would differ by the cache.
+    A trial of which nobody knows what lasts is what lasts by all that is known.
     """
     known: set[str] = set()
     mixed: set[str] = set()
@@ -95,8 +96,8 @@ def compared_trials(
     """
     for number, run in enumerate(side):
         for measured in (one for one in run.trials if not one.name.startswith(PROBE)):
-            lasts = measured.name in lasting and measured.name in run.lasting_shares
-            trial = _as_it_lasts(measured, run.lasting_shares[measured.name]) if lasts else measured
+            lasts, share = measured.name in lasting, run.lasting_shares.get(measured.name)
+            trial = _as_it_lasts(measured, share) if lasts and share is not None else measured
             stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
             commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)

@@ -13,7 +13,7 @@ from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared
 from drivelab.answers.measured_on import as_text
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.history import NUMBERS, History, HistoryRow
-from drivelab.model.lasting_rate import as_it_lasts
+from drivelab.model.lasting_rate import as_it_lasts, seen_here
 from drivelab.model.verdict import verdicts_in
 from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
@@ -179,7 +179,7 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], lef
 def _estimates(run: StoredRun, trial: str) -> dict[str, Estimate]:
     """The numbers of a trial as the check that it is of told them."""
     row = run.trial(trial)
-    return as_it_lasts(run.estimates_of(row), findings_in(row["findings_json"], trial))
+    return as_it_lasts(run.estimates_of(row), seen_here(findings_in(row["findings_json"], trial)))
 
 
 def _outcomes(record: RunRecord) -> Counter[str]:

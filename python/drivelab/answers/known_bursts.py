@@ -11,12 +11,13 @@ from drivelab.analyse.findings import burst_credit
 from drivelab.analyse.known_burst import KnownBurst
 from drivelab.answers.history import names_of_drives
 from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import Finding
 from drivelab.model.target import TargetFacts
 from drivelab.store.read import StoredRun, open_run
 
 
-def known_burst(directories: Iterable[Path], target: TargetFacts) -> KnownBurst | None:
-    """The burst credit for small I/Os that the first of the runs on the same drive found; None where none did.
+def known_bursts(directories: Iterable[Path], target: TargetFacts) -> tuple[KnownBurst, ...]:
+    """The burst credits that the first of the runs on the same drive found, of I/Os and of bytes; none where none did.
 
     Parameters
     ----------
@@ -27,13 +28,16 @@ def known_burst(directories: Iterable[Path], target: TargetFacts) -> KnownBurst 
     """
     facts = target.to_json()
     for run in _readable(directories):
-        if len(run.record.targets) != 1 or not _is_same_drive(facts, run.record.targets[0].get("facts_before") or {}):
-            continue
-        found = [one for one in run.findings if one.code == burst_credit.CODE and one.evidence.get("token") == "I/Os"]
-        if found and found[0].evidence.get("base_per_s"):
-            text = found[0].text.partition(": ")[2].partition("; ")[0]
-            return KnownBurst(float(found[0].evidence["base_per_s"]), text, run.name)
-    return None
+        if len(run.record.targets) == 1 and _is_same_drive(facts, run.record.targets[0].get("facts_before") or {}):
+            found = [one for one in run.findings if one.code == burst_credit.CODE and one.evidence.get("base_per_s")]
+            if found:
+                return tuple(_known(one, run.name) for one in found)
+    return ()
+
+
+def _known(finding: Finding, run: str) -> KnownBurst:
+    text = finding.text.partition(": ")[2].partition("; ")[0]
+    return KnownBurst(finding.evidence["token"], float(finding.evidence["base_per_s"]), text, run)
 
 
 def _readable(directories: Iterable[Path]) -> Iterator[StoredRun]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from drivelab.analyse.comparability import TrialConduct
-from drivelab.model.lasting_rate import lasting_rates
+from drivelab.model.lasting_rate import lasting_rates, seen_here
 from drivelab.model.units import format_bytes, format_duration_ns, format_percent
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, findings_in
@@ -81,7 +81,9 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
             invalid=sorted({*invalid, *of_run}),
         )
         warnings = {one.code for one in of_trial if one.severity == "warning"}
-        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "", lasting_rates(of_trial))
+        found[name] = StoredConduct(
+            conduct, amount_words(workload), warnings, label or "", lasting_rates(seen_here(of_trial))
+        )
     return found
 
 

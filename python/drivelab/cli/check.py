@@ -18,11 +18,11 @@ from drivelab import __version__
 from drivelab.analyse.findings import importance, operations_failed, run_findings, target_findings
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.fitness import judge_fitness
-from drivelab.analyse.known_burst import with_known_burst
+from drivelab.analyse.known_burst import with_known_bursts
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_need
-from drivelab.answers.known_bursts import known_burst
+from drivelab.answers.known_bursts import known_bursts
 from drivelab.cli.check_screen import print_screen
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.cli.page import write_page
@@ -202,11 +202,11 @@ def _check(
     plan: CheckPlan, target: TargetFacts, writer: RunWriter, asked: Asked, erase: list[str], stop: Interruption
 ) -> tuple[CheckResults, CheckJudgement]:
     host = host_facts(__version__)
-    known = known_burst(reversed(kept_runs_of("burst")), target) if answers_for_hardware(target) else None
+    known = known_bursts(reversed(kept_runs_of("burst")), target) if answers_for_hardware(target) else ()
 
     def judge(measured: Measurement, facts: TargetFacts) -> tuple[TrialSummary, list[Finding]]:
         summary, found = judge_trial(measured, facts, host)
-        findings = with_known_burst(found, known, measured, summary)
+        findings = with_known_bursts(found, known, measured, summary)
         return summary, [_with_fitting_advice(finding, is_quick=plan.plan.quick) for finding in findings]
 
     command_line = shlex.join(["drivelab", *sys.argv[1:]])

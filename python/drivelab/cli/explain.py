@@ -15,7 +15,7 @@ from drivelab.cli.io_options import with_options_of
 from drivelab.cli.plan import planned
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.loop_target import resolve_measured
-from drivelab.model.errors import EXIT_OK, DrivelabError
+from drivelab.model.errors import DrivelabError
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.recorded import record_run
@@ -101,8 +101,7 @@ def _explain_stored(options: ExplainOptions, directories: list[Path]) -> int:
     if len(options.trial) > 2 or (len(runs) == 2 and options.trial):
         what = "--trial names two trials of one run, and no trials of two runs"
         raise DrivelabError("U021", what, where="option --trial")
-    show_difference(runs, options.trial, as_json=options.as_json)
-    return EXIT_OK
+    return show_difference(runs, options.trial, as_json=options.as_json)
 
 
 def _explain_target(options: ExplainOptions, target: str) -> int:

@@ -18,7 +18,7 @@ from drivelab.cli.explain_options import (
 from drivelab.cli.workload_arguments import ACCESSES, DURABILITIES, FILE_STATES, located, one_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
-from drivelab.model.stored_experiment import EXPLAIN
+from drivelab.model.stored_experiment import EXPLAIN, EXPLAINED
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes, parse_bytes, parse_duration_ns
 
@@ -98,7 +98,7 @@ def _pattern(options: ExplainOptions, target: TargetFacts, operation: str) -> di
         do = "leave it out, or add --operation write"
         raise DrivelabError("U004", "reads have no durability", where="option --durability", do=do)
     pattern: dict[str, Any] = {
-        "name": "explained",
+        "name": EXPLAINED,
         "title": _title(block, operation, access, durability, file_state),
         "operation": operation,
         "access": access,

@@ -11,6 +11,8 @@ from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 
 METHOD = "what lasts, once the cache is full"
+# of evidence: the other run that found it
+KNOWN_FROM = "known_from"
 TOKEN_UNITS: Mapping[str, Unit] = {"bytes": "B/s", "I/Os": "1/s"}
 
 
@@ -39,6 +41,11 @@ def lasting_rate(findings: Iterable[Finding], metric: str) -> LastingRate | None
         return None
     first = [float(one["burst_per_s"]) for one in told if one.get("burst_per_s")]
     return LastingRate(min(bases), max(first, default=None))
+
+
+def seen_here(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings without what another run found: runs beside each other tell what each of them saw."""
+    return [one for one in findings if KNOWN_FROM not in one.evidence]
 
 
 def lasting_rates(findings: Sequence[Finding]) -> dict[str, float]:

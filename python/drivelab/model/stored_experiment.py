@@ -7,6 +7,8 @@ from typing import Any
 
 # the experiment that answers with where the time goes
 EXPLAIN = "explain"
+# its only workload, whatever is issued
+EXPLAINED = "explained"
 
 # workloads at the same time that a title names
 _NAMED_MAX = 3

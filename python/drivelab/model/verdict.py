@@ -136,6 +136,8 @@ class Forecast:
         What the program and its client take beside them.
     text : str
         All that in a sentence, with its place between published drives.
+    lasting_commits_per_s : float or None
+        Of one client, what is left when burst credit is used up; None where none is known. `bands` are of that, too.
     """
 
     commits_per_s: Estimate
@@ -143,6 +145,7 @@ class Forecast:
     log_latency: Estimate
     own_time_ns: float
     text: str
+    lasting_commits_per_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -151,6 +154,7 @@ class Forecast:
             "bands": [band.to_json() for band in self.bands],
             "log_latency": self.log_latency.to_json(),
             "own_time_ns": self.own_time_ns,
+            "lasting_commits_per_s": self.lasting_commits_per_s,
             "text": self.text,
         }
 

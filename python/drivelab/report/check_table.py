@@ -9,15 +9,21 @@ from drivelab.model.check_trials import PROBE
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.units import format_bytes
 from drivelab.report.content import TrialContent
+from drivelab.report.finding_lines import merged_texts
 from drivelab.report.numerals import value_writer
 from drivelab.report.reported_findings import ReportedFinding
 
-# so many trials with numbers of their own have a footnote each; of more the first one stands for all
+# so many trials with numbers of their own have a footnote each; more of them share one with the range of the numbers
 _APART_MAX = 3
+# so many times as large as the least is no number beside it
+_TIMES_MAX = 4.0
 # what the numbers say themselves: see `lasting_words`
 TOLD_BY_NUMBERS = "writes-left-in-cache"
 # tells after how many bytes, too
 _CLIFF = "throughput-cliff"
+
+# a text, and names of the trials that it is said of
+Said = tuple[str, tuple[str, ...]]
 
 
 def durable_trials(trials: Sequence[TrialContent]) -> list[TrialContent]:
@@ -71,14 +77,29 @@ def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent
     found: list[ReportedFinding] = []
     for one in (each for each in findings if each.code != TOLD_BY_NUMBERS):
         says = tuple((text, kept) for text, told in one.says if (kept := tuple(names & set(told))))
-        if not one.trials or names <= set(one.trials):
-            found.append(replace(one, number=0))
-        elif 0 < len(says) <= _APART_MAX:
-            found += [replace(one, number=1, says=(said,)) for said in says]
-        elif says:
-            found.append(replace(one, number=1, says=says))
+        apart = says if len(says) <= _APART_MAX else _alike(says)
+        is_of_all = names <= set(one.trials)
+        if not one.trials or (is_of_all and len(apart) == 1):
+            found.append(replace(one, number=0, says=tuple(apart) if one.trials else one.says))
+        else:
+            found += [replace(one, number=1, says=(said,)) for said in apart]
     numbers = [sum(one.number for one in found[: place + 1]) for place in range(len(found))]
     return [replace(one, number=number * one.number) for one, number in zip(found, numbers, strict=True)]
+
+
+def _alike(says: Sequence[Said]) -> list[Said]:
+    """What is said with numbers not far apart, as one; what one trial did is not said of another."""
+    groups: list[list[Said]] = []
+    for said in says:
+        fitting = (one for one in groups if merged_texts([text for text, _ in (*one, said)], _TIMES_MAX))
+        if group := next(fitting, None):
+            group.append(said)
+        else:
+            groups.append([said])
+    return [
+        (merged_texts([text for text, _ in group]), tuple(dict.fromkeys(name for _, names in group for name in names)))
+        for group in groups
+    ]
 
 
 def that_fit(

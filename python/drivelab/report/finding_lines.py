@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -150,8 +151,12 @@ def _short_name(trial: str) -> str:
 
 
 def _ranges(members: Sequence[Finding]) -> dict[str, Range]:
-    """Between what the numbers of the evidence lie, over all trials."""
+    """Between what the numbers of the evidence lie, over all trials; of those that at least half of the findings have.
+
+    What only few have is not what the trials have in common.
+    """
     found: dict[str, Range] = {}
+    carriers: Counter[str] = Counter()
     for finding in members:
         evidence = finding.evidence
         lowest, highest = evidence.get("lowest"), evidence.get("highest")
@@ -160,9 +165,10 @@ def _ranges(members: Sequence[Finding]) -> dict[str, Range]:
         for name, low in low_ends.items():
             high = high_ends.get(name)
             if isinstance(low, int | float) and isinstance(high, int | float) and not isinstance(low, bool):
+                carriers[name] += 1
                 known = found.get(name, (low, high))
                 found[name] = (min(known[0], low), max(known[1], high))
-    return found
+    return {name: ends for name, ends in found.items() if 2 * carriers[name] >= len(members)}
 
 
 def _short(of: str, ranges: Mapping[str, Range]) -> str:

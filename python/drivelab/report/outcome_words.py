@@ -38,7 +38,8 @@ def short_verdict(verdict: Mapping[str, Any]) -> str:
         commits = (verdict.get("forecast") or {}).get("commits_per_s") or {}
         if commits.get("value") is None:
             return str(verdict.get("sentence") or title).partition(", ")[0]
-        return f"{title} {_quantity(commits['value'], '1/s')}"
+        left = (verdict.get("forecast") or {}).get("lasting_commits_per_s")
+        return f"{title} {_quantity(left or commits['value'], '1/s')}"
     missed = [one for one in verdict.get("checks") or () if one.get("outcome") == outcome != "pass"]
     return f"{_IN_A_LIST[outcome]}: {title}{_short_of(missed[0]) if missed else ''}"
 

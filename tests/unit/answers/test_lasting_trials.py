@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from drivelab.analyse.comparability import TrialConduct
+from drivelab.analyse.comparison import shown_metrics
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.compared_trials import ReadRun, compared_trials, lasting_trials
 from drivelab.answers.trial_conduct import StoredConduct
+from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import LATENCY, RATE, THROUGHPUT
+from drivelab.model.lasting_rate import KNOWN_FROM, lasting_rates, seen_here
 
 WRITE = "sequential-write-qd8"
 KIND = TrialKind(2**20, 8, is_durable=False)
@@ -28,8 +33,24 @@ def test_what_lasts_is_compared_where_each_side_knows_it_of_all_its_trials_or_of
     assert first.is_lasting
     # no interval is known of it
     assert list(first.trial.ends) == [LATENCY]
+    # where nobody saw it fall, what was measured is what lasts by all that is known
     (one, _) = compared_trials(stays, {}, {WRITE})
-    assert (one.trial.values[THROUGHPUT], one.is_lasting) == (800e6, False)
+    assert (one.trial.values[THROUGHPUT], one.is_lasting) == (800e6, True)
+    assert one.trial.ends[THROUGHPUT] == (700e6, 900e6)
+
+
+def test_of_what_lasts_rates_are_compared_and_not_the_latencies_of_a_cache() -> None:
+    waited = TrialKind(4096, 1, is_durable=False)
+    trials = [replace(one, trial=replace(one.trial, kind=waited)) for one in compared_trials([run(0.5)], {}, {WRITE})]
+    assert shown_metrics(trials)[0] == RATE
+    assert shown_metrics([replace(one, is_lasting=False) for one in trials])[0] == LATENCY
+
+
+def test_what_another_run_found_of_a_burst_is_no_difference_between_two() -> None:
+    own = Finding("throughput-cliff", "warning", "it fell", WRITE, {"token": "bytes", "base_per_s": 4e8})
+    known = Finding("burst-credit", "warning", "x", WRITE, {"token": "I/Os", "base_per_s": 300.0, KNOWN_FROM: "burst"})
+    assert seen_here([own, known]) == [own]
+    assert lasting_rates(seen_here([known])) == {}
 
 
 def test_two_runs_of_one_drive_do_not_differ_by_its_cache() -> None:

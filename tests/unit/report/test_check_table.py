@@ -41,6 +41,16 @@ def test_each_trial_is_marked_with_its_own_numbers_counted_from_one() -> None:
     assert [marks_of(one, notes, len(notes)) for one in SHOWN] == [" !1", " !2", ""]
 
 
+def test_a_note_of_many_trials_has_their_range_and_no_number_of_another() -> None:
+    trials = [written(f"sequential-write-{number}") for number in range(5)]
+    rates = (100, 200, 150, 3, 120)
+    found = reported([fell(one.name, f"{rate} MB/s") for one, rate in zip(trials, rates, strict=True)])
+    assert [(one.number, one.text, len(one.trials)) for one in footnotes(found, trials)] == [
+        (1, "the throughput fell to 100–200 MB/s.", 4),
+        (2, "the throughput fell to 3 MB/s.", 1),
+    ]
+
+
 def test_what_finds_no_room_leaves_a_sign_at_its_number() -> None:
     notes = footnotes(reported([fell(one.name, f"{number} MB/s") for number, one in enumerate(SHOWN[:2])]), SHOWN)
     assert [marks_of(one, notes, 1) for one in SHOWN] == [" !1", " !", ""]

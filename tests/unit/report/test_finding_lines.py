@@ -46,6 +46,16 @@ def test_what_disturbed_some_trials_is_told_by_kind() -> None:
     )
 
 
+def test_what_a_few_trials_show_is_not_said_of_all() -> None:
+    busy = {"other_processors": 1.0, "other_processor_share": 0.5}
+    findings = [Finding("foreign-work", "warning", "x", f"t{number}", busy) for number in range(9)]
+    findings += [
+        Finding("foreign-work", "warning", "y", f"t{number}", {"excess_read_share": 8.12}) for number in (9, 10)
+    ]
+    (line,) = finding_lines(findings, 17)
+    assert line.text == "11 of 17 trials were not alone: others used 1.0 of 2 processors"
+
+
 def test_the_strongest_sign_stands_first_so_that_a_cut_line_keeps_it() -> None:
     findings = [
         Finding(

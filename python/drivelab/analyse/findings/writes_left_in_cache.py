@@ -27,7 +27,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     lasting_per_s = sum(map(counted, ("read", "write"))) * _NS / (run_ns + emptied_ns)
     rate = format_quantity(lasting_per_s, "B/s") if is_of_bytes else f"{format_rate_per_s(lasting_per_s)} a second"
     text = (
-        f"it was {rate} with the {format_duration_ns(emptied_ns)} that the write cache took to empty: the rate that "
+        f"{rate}, counting the {format_duration_ns(emptied_ns)} that the write cache took to empty: the rate that "
         "was measured is the cache's, and does not last"
     )
     facts = {

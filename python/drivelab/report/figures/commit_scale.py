@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.model.commit_scale import MARKS, rate_on
@@ -54,6 +54,8 @@ def commit_scales(verdict: Mapping[str, Any] | None, measured: str) -> Iterator[
         if program is None or not told or one.get("checks"):
             continue
         rate = Estimate(**told["commits_per_s"])
+        if left := told.get("lasting_commits_per_s"):
+            rate = replace(rate, value=left, low=None, high=None)
         if not rate.value:
             continue
         places = [Place(_name(mark.title), rate_on(mark, program)) for mark in MARKS]

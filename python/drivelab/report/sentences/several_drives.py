@@ -10,6 +10,7 @@ from dataclasses import replace
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
+from drivelab.model.stored_experiment import EXPLAINED
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
 from drivelab.report.judged_order import JUDGED, judged_order
 from drivelab.report.numerals import latency_text, number_text
@@ -148,7 +149,9 @@ def contests(
         # a page tells a durable write as one with an option, as dd has it
         operation = one.operation.removeprefix("durable_") if one.is_durable else one.operation
         depth = None if one.workload in deep else one.queue_depth
-        kind = (one.workload, operation, size, depth, one.is_durable)
+        # one name stands for whatever was explained
+        what = one.title if one.workload == EXPLAINED else one.workload
+        kind = (what, operation, size, depth, one.is_durable)
         workloads.setdefault(kind, []).append(one)
     titles = Counter(members[0].title for members in workloads.values())
     for members in workloads.values():

@@ -225,16 +225,14 @@ class _Writer:
         ends = interval.split(" to ")
         span = span_beside(measured, *ends) if len(ends) == 2 else interval
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
-        if check.lasting and check.outcome == "pass":
-            return f"{first}: {label}: {check.lasting.replace(' a second', '/s')} last, asks {asked}"
+        if check.lasting and check.outcome != "undecided":
+            left = check.lasting.replace(" a second", "/s")
+            return f"{first}: {label} {left} in the end, {measured} in the trial, asks {asked}"
         if check.reach:
             seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
         passing = parts_within(check.may_not_last, self._width - _WORD_WIDTH)
         measured += f" ({span})" if span else ""
-        if passing and check.outcome == "fail":
-            # what decides stands before what would have passed
-            return f"{first}: {what}: {passing}, {measured} in the trial; asks {asked}"
         return f"{first}: {what} {measured}, asks {asked}{f'; but {passing}' if passing else ''}"
 
     def _told(self, outcome: str, text: str) -> Text:
@@ -258,6 +256,8 @@ class _Writer:
             p50, p99 = self._latency(trial.estimate("p50")), self._latency(trial.estimate("p99"))
             rate = trial.estimate("iops")
             often = number_text(rate.value) if rate and rate.value is not None else "?"
+            if lasting := lasting_words(trial, RATE):
+                often = " ".join(text.removesuffix("/s") for text in lasting)
             if (trial.workload.get("pacing") or {}).get("think_ns"):
                 # it pauses as its program does: what counts is how often that commits
                 often, told = _commits(trial.name, verdict)
@@ -365,11 +365,12 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
         program, told = PROGRAMS.get(one.get("need", "")), one.get("forecast")
         if program is not None and told and program.write.trial == trial:
             write_ns, own_ns, per_s = told["log_latency"]["value"], told["own_time_ns"], told["commits_per_s"]["value"]
+            left = told.get("lasting_commits_per_s")
             write, own, others = map(format_duration_ns, (write_ns, own_ns, 1e9 / per_s - write_ns - own_ns))
             text = f"* commits: {write} a write on average, {own} of {program.title}'s own"
             if program.background is not None:
                 text += f", {others} other syncs"
-            return f"{number_text(per_s)}*", text
+            return f"{number_text(left)}* first {number_text(per_s)}" if left else f"{number_text(per_s)}*", text
     return "", ""
 
 
