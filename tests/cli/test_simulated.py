@@ -192,7 +192,7 @@ def test_a_burst_that_ends_in_a_check_is_told_and_rates_rest_on_what_is_left(
     first = next(one for one in told["findings"] if one["code"] == "burst-ended")
     assert first["evidence"]["token"] == "I/Os"
     assert first["evidence"]["base_per_s"] == pytest.approx(300, rel=0.02)
-    assert "looks like a burst" in told["verdict"]["sentence"]
+    assert "looks like a burst" in told["verdict"]["checks"][0]["may_not_last"]
 
 
 def test_two_drives_of_a_model_are_told_apart_where_they_are_called_simulated(

@@ -288,7 +288,8 @@ def _far_below(threshold: Threshold, summary: TrialSummary) -> tuple[float, str]
 
 def _not_alone(threshold: Threshold, estimate: Estimate, foreign: Finding) -> str:
     """Why a limit that was missed says nothing of the drive, and what to do."""
-    missed = f"{told_with_interval(threshold, estimate)}, which misses the limit, but {foreign.text}"
+    limit = limit_words(threshold)
+    missed = f"{told_with_interval(threshold, estimate)}, which misses the limit of {limit}, but {foreign.text}"
     return f"{missed}; {foreign.advice}" if foreign.advice else missed
 
 

@@ -18,6 +18,8 @@ from drivelab.model.lasting_rate import lasting_share
 from drivelab.model.metric import COMMANDS
 from drivelab.store.read import StoredRun
 
+# experiments whose rates are told by what lasts
+_TELL_WHAT_LASTS = ("check", "burst")
 # those that workloads are judged by, and what is told beside them
 COMPARED_METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, P99, RESPONSE_P99, "iops")
 
@@ -37,7 +39,7 @@ class ReadRun:
     titles : mapping of str to str
         What each workload is for people.
     lasting_shares : mapping of str to float
-        Of trials of a check whose rate is that of a cache: what lasts, over what was measured.
+        Of trials whose rate is that of a cache or a burst, in a check: what lasts, over what was measured.
     """
 
     trials: list[RunTrial]
@@ -58,9 +60,9 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
     trials, units = trials_of_run(run, metrics)
     titles = experiment_order(run.record.experiment).titles
     conducts = conduct_of_trials(run)
-    # an experiment tells what was measured, a check what lasts
-    is_check = run.record.experiment.get("name") == "check"
-    shares = {one.name: lasting_share(conducts[one.name].lasting, one.values) for one in trials if is_check}
+    # any other experiment tells what was measured
+    tells_lasting = run.record.experiment.get("name") in _TELL_WHAT_LASTS
+    shares = {one.name: lasting_share(conducts[one.name].lasting, one.values) for one in trials if tells_lasting}
     known = {name: share for name, share in shares.items() if share is not None}
     return ReadRun(trials, units, conducts, titles, known)
 

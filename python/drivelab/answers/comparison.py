@@ -251,7 +251,7 @@ def _found_values(side: Sequence[ReadRun]) -> dict[str, dict[str, None]]:
 
 def _of_lasting(trials: Sequence[ComparedTrial]) -> Iterator[str]:
     if any(one.is_lasting for one in trials):
-        yield "Of writes that a cache took faster at first, what lasts is compared."
+        yield "Of rates that a cache or a burst made faster at first, what lasts is compared."
 
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:

@@ -45,6 +45,7 @@ _OVER_TIME = "throughput-over-time"
 _LABEL_WIDTH_MAX = 36
 # targets that a title has room to name
 _NAMED_MAX = 3
+_NAMES_WIDTH_MAX = 56
 
 
 def results_json(run: StoredRun, report: Path | None, answer: RunAnswer) -> Iterator[str]:
@@ -140,9 +141,11 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
 def _where(targets: Sequence[str], *, is_simulated: bool) -> str:
     """On what, as a title has it: of many drives how many."""
     names = list(dict.fromkeys(targets))
-    if len(names) > _NAMED_MAX:
+    named = f" on {names_in_words(names)}{' (simulated)' if is_simulated else ''}" if names else ""
+    # a title that is cut would lose that they are simulated
+    if len(names) > _NAMED_MAX or (len(names) > 1 and len(named) > _NAMES_WIDTH_MAX):
         return f" on {len(names)} {'simulated drives' if is_simulated else 'targets'}"
-    return f" on {names_in_words(names)}{' (simulated)' if is_simulated else ''}" if names else ""
+    return named
 
 
 def print_text(run: StoredRun, answer: RunAnswer) -> None:

@@ -170,7 +170,7 @@ def test_a_quiet_computer_says_nothing() -> None:
         ({"cpu_steal_share": 0.2}, "hypervisor"),
         (
             {"processors": USED_BY_OTHERS, "pressure": {"cpu_some_share": 0.3}},
-            "others used 1.0 of 2 processors, and tasks waited for one 30 % of the time",
+            "others used 1.0 of 2 processors, and tasks waited for a processor 30 % of the time",
         ),
         (
             {"command_counts": {"foreign_requests": 40, "data_writes": 400, "foreign": {"postgres": 40}}},

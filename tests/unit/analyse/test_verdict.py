@@ -185,7 +185,7 @@ def test_a_limit_missed_beside_foreign_work_is_undecided_and_says_whose() -> Non
     missed = judge_need(ETCD, etcd_trials(near(40 * MS)), [NEIGHBOUR])
     assert missed.outcome == "undecided"
     assert missed.sentence.startswith("etcd: ")
-    assert "which misses the limit, but this trial was not alone: 83 % of all requests were others' (fio)" in (
+    assert "which misses the limit of 10 ms, but this trial was not alone: 83 % of all requests were others' (fio)" in (
         missed.why
     )
     assert missed.why.endswith("repeat it when the computer is quiet")

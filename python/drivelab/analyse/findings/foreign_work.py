@@ -62,7 +62,7 @@ def _used_processors(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, f
     text = f"others used {others:.1f} of {count} processors"
     pressure = (evidence.measured.context.get("pressure") or {}).get("cpu_some_share")
     if pressure is not None and pressure > CPU_PRESSURE_MAX:
-        text += f", and tasks waited for one {100 * pressure:.0f} % of the time"
+        text += f", and tasks waited for a processor {100 * pressure:.0f} % of the time"
         facts["cpu_pressure_some_share"] = pressure
     yield text, facts
 

@@ -71,8 +71,9 @@ def _came_back_to(evidence: TrialEvidence, after_bytes_per_s: float) -> float:
 
 
 def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_per_s: float) -> dict[str, Any]:
-    """The rates before the cliff and after it, of writes that did not come back: a cache explains no other."""
-    if not evidence.operations("write") or _came_back_to(evidence, after_bytes_per_s):
+    """The rates before the cliff and after it, of what did not come back and a cache or a limit explains."""
+    is_explained = evidence.operations("write") or _may_be_limited(evidence)
+    if not is_explained or _came_back_to(evidence, after_bytes_per_s):
         return {}
     block_bytes = evidence.measured.workload.block_sizes[0].bytes
     token, _ = token_of(block_bytes)

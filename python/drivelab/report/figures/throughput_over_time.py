@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from drivelab.model.finding import VOLUME_CODES
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
@@ -37,6 +38,7 @@ _CAPTION = (
     + MARKS_CAPTION
 )
 _TITLES: dict[Axis, str] = {"time": "time since the measured window began [s]", "bytes": "moved until then [GB]"}
+_FALLS = VOLUME_CODES | {"throughput-cliff"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,10 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
     is_cut = False
     # where it rests to see a burst come again, the last tenth over the first says nothing
     has_tenths = not answer.buckets
-    for combinations in places.values():
+    fell = {trial.name for trial in trials if any(one.code in _FALLS for one in trial.findings)}
+    # what fell is what the picture is for
+    ordered = sorted(places.values(), key=lambda members: not any(fell & set(one.trials) for one in members))
+    for combinations in ordered:
         named = list(zip(combinations, _labels(combinations), strict=True))
         for begin in range(0, len(named), LEVELS_PER_PLOT):
             lines = [
