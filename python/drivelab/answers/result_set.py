@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from drivelab.answers.measured_on import MeasuredTarget, as_text, machine_of, measured_targets
 from drivelab.answers.trial_notes import TrialNotes, trial_notes
+from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.lasting_rate import as_it_lasts
@@ -231,7 +232,8 @@ def _single_trials(run: StoredRun, names: Sequence[str], targets: Mapping[str, M
     rows = {row["trial"]: row for row in _rows(run, names)}
     observations: list[Observation] = []
     for name in names:
-        if name in rows:
+        # a probe tells whether contents are compressed, and no speed
+        if name in rows and not name.startswith(PROBE):
             observations += _of_trial(rows[name], notes.get(name, TrialNotes()), targets)
     return observations
 
