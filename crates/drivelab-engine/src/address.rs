@@ -212,13 +212,30 @@ impl Addresses {
         let Some(turns) = &mut self.turns else { return };
         if let Some(start) = turns.begun_by(size) {
             self.start = start;
-            (self.cursor, self.run_left) = (0, 0);
-            if let Some(permutation) = &mut self.permutation {
-                permutation.begin_again(random);
-            }
-            if let Some(units) = &mut self.units {
-                units.begin_again();
-            }
+            self.begin_again(random);
+        }
+    }
+
+    /// Begins the order anew.
+    pub fn begin_again(&mut self, random: &mut Random) {
+        (self.cursor, self.run_left) = (0, 0);
+        if let Some(permutation) = &mut self.permutation {
+            permutation.begin_again(random);
+        }
+        if let Some(units) = &mut self.units {
+            units.begin_again();
+        }
+    }
+
+    /// Whether every place has had its turn before an I/O of `size` bytes; where places come again at random, none ends
+    /// the order.
+    #[must_use]
+    pub fn is_through(&self, size: u64) -> bool {
+        use AccessKind::{Reverse, Sequential, Strided};
+        match (&self.permutation, &self.units) {
+            (Some(permutation), _) => permutation.is_used_up(),
+            (_, Some(units)) => units.is_used_up(),
+            _ => matches!(self.kind, Sequential | Reverse | Strided) && self.would_wrap(size),
         }
     }
 

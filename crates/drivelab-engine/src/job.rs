@@ -7,10 +7,12 @@
 
 mod count;
 mod ending;
+mod files;
 mod levels;
 mod place;
 mod plain;
 mod sending;
+mod slot;
 mod syncing;
 mod waiting;
 
@@ -18,8 +20,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
+use self::files::FileTurns;
 pub use self::levels::Levels;
 use self::plain::{PLAIN_FROM, Plain};
+use self::slot::{Phase, Slot};
 use self::syncing::SyncsBeforeNext;
 use self::waiting::ios_until_pause;
 use crate::address::{Addresses, Random, random_for_job};
@@ -46,7 +50,7 @@ pub struct JobParts {
     pub workload: Arc<Workload>,
     /// Number of the job.
     pub job: u32,
-    /// The job's part of the range: start and length in bytes.
+    /// The job's part of the range, or what it uses of each of its files: start and length in bytes.
     pub range: (u64, u64),
     /// Slots of the queue: the queue depth, or 1 where the backend knows no queue.
     pub slots: u32,
@@ -59,7 +63,7 @@ pub struct JobParts {
     /// Gives emptied intervals back.
     pub intervals: Receiver<Box<Interval>>,
     /// What is given up of the page cache whenever an order of addresses begins again, when asked.
-    pub cached: Option<CachedRange>,
+    pub cached: Vec<CachedRange>,
     /// Keeps every I/O, when asked.
     pub recorder: Option<Recorder>,
     /// When the job begins, in ticks.
@@ -97,43 +101,6 @@ pub struct JobOutcome {
     pub recorded: (u64, u64),
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
-    issued: u64,
-    intended: u64,
-    /// Start of the command that is outstanding: `issued`, or the start of the sync call.
-    command_issued: u64,
-    /// When the submitting call had returned; 0 where that was not timed.
-    submitted: u64,
-    offset: u64,
-    size: u32,
-    /// What is outstanding, as a position in [`EVENTS`].
-    event: u8,
-    phase: Phase,
-}
-
-/// Which part of an I/O is outstanding.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Phase {
-    /// The I/O itself.
-    #[default]
-    Whole,
-    /// The block that was read goes back to its place.
-    WriteBack,
-    /// The sync call after it.
-    Sync,
-    /// A sync call with a place of its own in the queue, the first one since the last write was issued.
-    SyncOfLast,
-    /// One that belongs to no write: another one since then, or that at the end of the job.
-    OwnSync,
-}
-
-impl Phase {
-    fn is_own_sync(self) -> bool {
-        matches!(self, Self::SyncOfLast | Self::OwnSync)
-    }
-}
-
 /// One job at work.
 pub struct Job<B> {
     parts: JobParts,
@@ -145,6 +112,8 @@ pub struct Job<B> {
     addresses: Vec<Addresses>,
     /// Where operations on files go; the blocks of a target have addresses.
     turns: Option<Turns>,
+    /// Whose turn it is among several files.
+    files: Option<FileTurns>,
     /// Where the I/Os of a recording go.
     recorded: Option<RecordedPlaces>,
     mix: Mix,
@@ -188,12 +157,13 @@ impl<B: Backend> Job<B> {
         let workload = &parts.workload;
         let (start, length) = parts.range;
         let unit = workload.smallest_block();
-        let window = Window::new(workload, parts.job, length, &clock, parts.start_ticks);
+        let all_files = length.saturating_mul(u64::from(workload.job_files.count));
+        let window = Window::new(workload, parts.job, all_files, &clock, parts.start_ticks);
         let mut random = random_for_job(workload.seed, parts.job);
         let shift = workload.shift_bytes;
         let turns = Turns::of_job(workload, parts.job, &mut random);
-        let mut stream = |access: &Access| {
-            let addresses = Addresses::new(access, start + shift, length - shift, unit);
+        let mut stream = |access: &Access, file_start: u64| {
+            let addresses = Addresses::new(access, file_start + start + shift, length - shift, unit);
             let is_once = (workload.covers_range_once() || access.covers_once) && turns.is_none();
             match workload.largest_block() {
                 largest if is_once && access.cuts_blocks() && largest > unit => addresses.each_unit_once(),
@@ -201,7 +171,9 @@ impl<B: Backend> Job<B> {
                 _ => addresses,
             }
         };
-        let addresses = workload.accesses().map(&mut stream).collect();
+        let mut streams = |file_start| workload.accesses().map(|access| stream(access, file_start)).collect();
+        let files = FileTurns::of_job(workload, start + length, &mut streams);
+        let addresses = streams(0);
         let syncs_before_next = SyncsBeforeNext::of(workload);
         let mix = Mix::new(workload);
         let plain = Plain::of::<B>(&parts, mix.only(), window.stops_at_range_end());
@@ -212,6 +184,7 @@ impl<B: Backend> Job<B> {
             random,
             addresses,
             turns,
+            files,
             recorded: entries.clone().map(RecordedPlaces::new),
             mix,
             schedule: Schedule::new(

@@ -51,8 +51,9 @@ impl Mix {
             accesses += usize::from(share.access.is_some());
             shares.push((share.weight, (share.operation, number, access)));
         }
-        // what a recording says is no choice, but is looked for in the same place
+        // what a recording says, and whose turn it is among files, is no choice, but is looked for in the same place
         let has_choice = workload.recording.is_some()
+            || workload.job_files.are_several()
             || shares.len() > 1
             || sizes.iter().any(|sizes| sizes.shares.len() > 1);
         let (_, (operation, number, access)) = shares[0];

@@ -38,7 +38,7 @@ pub struct Target {
 const PRETENDED_SIZE: u64 = 1 << 40;
 
 impl Target {
-    /// Opens every target of a workload, as [`Self::open`] does, for each job: a file of its own, or that of all,
+    /// Opens every target of a workload, as [`Self::open`] does, for each job: files of its own, or those of all,
     /// opened once more.
     ///
     /// # Errors
@@ -59,12 +59,16 @@ impl Target {
         keep_going: &mut dyn FnMut() -> bool,
         opened: &mut Vec<Self>,
     ) -> Result<bool> {
+        let each = workload.job_files.count as usize;
+        if workload.target.others.len() + 1 < each {
+            return Err(EngineError::new(Code::Bug, "job_files: not all of them are held").at("workload"));
+        }
         for part in workload.on_each_target() {
             let Some(target) = Self::open(&part, keep_going)? else { return Ok(false) };
             opened.push(target);
         }
-        for _ in opened.len()..workload.job_count as usize {
-            let Some(another) = opened[0].opened_again(workload)? else { break };
+        for number in opened.len()..each * workload.job_count as usize {
+            let Some(another) = opened[number % each].opened_again(workload)? else { break };
             opened.push(another);
         }
         Ok(true)

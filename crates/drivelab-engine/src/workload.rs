@@ -3,6 +3,7 @@
 mod access;
 mod backend;
 mod durability;
+mod files;
 mod pacing;
 mod target;
 mod tree;
@@ -11,6 +12,7 @@ mod validate;
 pub use access::{Access, AccessKind, CacheAdvice, Zone};
 pub use backend::BackendName;
 pub use durability::{Durability, DurabilityMethod, LastSync, SyncOrder};
+pub use files::{FileOrder, JobFiles};
 pub use pacing::{Pacing, PacingKind};
 use serde::Deserialize;
 pub use target::{Held, TargetRange};
@@ -227,6 +229,9 @@ pub struct Workload {
     /// Files that the operations work on, when they are operations on a tree.
     #[serde(default)]
     pub tree: Option<Tree>,
+    /// Files of each job.
+    #[serde(default)]
+    pub job_files: JobFiles,
     /// What was recorded, and is issued in place of the operations, sizes and addresses above, which sum it up.
     #[serde(default)]
     pub recording: Option<Recording>,
@@ -318,7 +323,7 @@ impl Workload {
         moved.flat_map(|share| self.sizes_of(share)).map(|size| size.bytes).max().unwrap_or(1)
     }
 
-    /// The workload as each target of it has it: there is one for all jobs, or one for each.
+    /// The workload as each target of it has it: those of a job are for all jobs, or each has its own.
     pub fn on_each_target(&self) -> impl Iterator<Item = Self> {
         let others = self.target.others.iter().map(|held| {
             let mut other = self.clone();

@@ -3,8 +3,9 @@
 //! Only direct I/O is really asynchronous here; buffered I/O and discards complete inside `submit`.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::sync::Arc;
 
+use super::files::{Descriptors, Files};
 use super::sync::{synced, trimmed};
 use super::{Backend, Command, Completion, Wait};
 use crate::error::{Code, EngineError, Result};
@@ -46,9 +47,9 @@ struct IoEvent {
 
 /// A context of one job.
 #[derive(Debug)]
-pub struct Aio {
+pub struct Aio<F> {
     context: libc::c_ulong,
-    fd: RawFd,
+    descriptors: Descriptors<F>,
     is_block_device: bool,
     method: DurabilityMethod,
     write_flags: i32,
@@ -63,19 +64,20 @@ pub struct Aio {
     done: Vec<Completion>,
 }
 
-impl Aio {
-    /// Makes a context for a queue of the workload's depth.
+impl<F: Files> Aio<F> {
+    /// Makes a context for a queue of the workload's depth, on the target or all files of a job.
     ///
     /// # Errors
     ///
     /// [`Code::AioUnusable`] when the kernel gives no context.
-    pub fn new(workload: &Workload, target: &Target) -> Result<Self> {
+    pub fn new(workload: &Workload, files: F, targets: &[Arc<Target>]) -> Result<Self> {
+        let all: Vec<_> = targets.iter().map(|target| target.fd()).collect();
         let depth = workload.queue_depth as usize;
         let durable = workload.durability.method == DurabilityMethod::RwfDsync;
         Ok(Self {
             context: setup(workload.queue_depth)?,
-            fd: target.fd(),
-            is_block_device: target.is_block_device(),
+            descriptors: Descriptors::new(files, &all),
+            is_block_device: targets[0].is_block_device(),
             method: workload.sync_call(),
             write_flags: if durable { libc::RWF_DSYNC } else { 0 },
             blocks: vec![Iocb::default(); depth],
@@ -110,7 +112,7 @@ impl Aio {
     }
 }
 
-impl Backend for Aio {
+impl<F: Files> Backend for Aio<F> {
     const IS_ASYNCHRONOUS: bool = true;
     const TRIMS_ALONE: bool = true;
     const WAITS_FOR_SYNC: bool = true;
@@ -130,15 +132,16 @@ impl Backend for Aio {
             operation => unreachable!("{operation:?} is not for the blocks of a target"),
         };
         let has_data = command.operation != Operation::Sync;
+        let (fd, offset) = self.descriptors.of(command.offset);
         let block = &mut self.blocks[command.slot as usize];
         *block = Iocb {
             data: u64::from(command.slot),
             rw_flags,
             opcode,
-            fd: self.fd as u32,
+            fd: fd as u32,
             buffer: if has_data { command.buffer as u64 } else { 0 },
             size: if has_data { u64::from(command.size) } else { 0 },
-            offset: if has_data { command.offset as i64 } else { 0 },
+            offset: if has_data { offset as i64 } else { 0 },
             ..Iocb::default()
         };
         self.queued.push(&raw mut *block);
@@ -172,9 +175,10 @@ impl Backend for Aio {
         }
         self.queued.clear();
         for command in self.waited_for.drain(..) {
+            let (fd, offset) = self.descriptors.of(command.offset);
             self.done.push(match command.operation {
-                Operation::Sync => synced(self.fd, self.method, &command),
-                _ => trimmed(self.fd, self.is_block_device, &command),
+                Operation::Sync => synced(fd, self.method, &command),
+                _ => trimmed(fd, self.is_block_device, &Command { offset, ..command }),
             });
         }
         Ok(())
@@ -202,7 +206,7 @@ impl Backend for Aio {
     }
 }
 
-impl Drop for Aio {
+impl<F> Drop for Aio<F> {
     fn drop(&mut self) {
         // SAFETY: the context is this value's own; the call waits for what is outstanding.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };

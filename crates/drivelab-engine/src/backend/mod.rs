@@ -6,6 +6,7 @@
 pub mod aio;
 pub mod blocking;
 pub mod choose;
+pub mod files;
 pub mod mmap;
 pub mod null;
 pub mod posixaio;

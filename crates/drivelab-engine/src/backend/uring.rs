@@ -1,9 +1,10 @@
 //! io_uring: registered file and buffers, many commands per system call. Discards complete inside `submit`.
 
-use std::os::fd::RawFd;
+use std::sync::Arc;
 
 use io_uring::{cqueue, opcode, squeue, types};
 
+use super::files::{Descriptors, Files};
 use super::ring::{Ring, unusable};
 use super::sync::trimmed;
 use super::{Backend, Command, Completion, Wait};
@@ -12,49 +13,50 @@ use crate::error::Result;
 use crate::target::Target;
 use crate::workload::{DurabilityMethod, Operation, Workload};
 
-const FILE: types::Fixed = types::Fixed(0);
-
 /// A ring of one job; must be used by the thread that made it.
-pub struct Uring {
+pub struct Uring<F> {
     ring: Ring<squeue::Entry, cqueue::Entry>,
-    fd: RawFd,
+    descriptors: Descriptors<F>,
     is_block_device: bool,
     /// Sent last, by a call of its own.
     discard: Option<Command>,
     discarded: Option<Completion>,
-    entries: Entries,
+    entries: Entries<F>,
 }
 
 /// What the entries of a workload have in common.
 #[derive(Debug, Clone, Copy)]
-struct Entries {
+struct Entries<F> {
+    files: F,
     has_registered_buffers: bool,
     method: DurabilityMethod,
     write_flags: i32,
 }
 
-impl Uring {
-    /// Makes a ring and registers the target and the buffers with it.
+impl<F: Files> Uring<F> {
+    /// Makes a ring and registers the target, or all files of a job, and the buffers with it.
     ///
     /// Buffers stay unregistered where the limit of locked memory forbids it.
     ///
     /// # Errors
     ///
     /// [`Code::UringUnusable`] when the kernel or a security policy does not allow io_uring.
-    pub fn new(workload: &Workload, target: &Target, buffers: &Buffers) -> Result<Self> {
+    pub fn new(workload: &Workload, files: F, targets: &[Arc<Target>], buffers: &Buffers) -> Result<Self> {
         let ring = Ring::new(workload)?;
         let submitter = ring.submitter();
-        submitter.register_files(&[target.fd()]).map_err(|error| unusable(&error))?;
+        let all: Vec<_> = targets.iter().map(|target| target.fd()).collect();
+        submitter.register_files(&all).map_err(|error| unusable(&error))?;
         // SAFETY: the buffers outlive the ring: a job drops its backend before its buffers.
         let has_registered_buffers = unsafe { submitter.register_buffers(&buffers.vectors()) }.is_ok();
         let durable = workload.durability.method == DurabilityMethod::RwfDsync;
         Ok(Self {
             ring,
-            fd: target.fd(),
-            is_block_device: target.is_block_device(),
+            descriptors: Descriptors::new(files, &all),
+            is_block_device: targets[0].is_block_device(),
             discard: None,
             discarded: None,
             entries: Entries {
+                files,
                 has_registered_buffers,
                 method: workload.sync_call(),
                 write_flags: if durable { libc::RWF_DSYNC } else { 0 },
@@ -63,45 +65,47 @@ impl Uring {
     }
 }
 
-impl Entries {
+impl<F: Files> Entries<F> {
     #[inline]
     fn entry(&self, command: &Command) -> squeue::Entry {
-        let Command { offset, size, buffer, .. } = *command;
+        let Command { size, buffer, .. } = *command;
+        let (number, offset) = self.files.place(command.offset);
+        let file = types::Fixed(number as u32);
         let index = command.buffer_index as u16;
         let entry = match command.operation {
             Operation::Read if self.has_registered_buffers => {
-                opcode::ReadFixed::new(FILE, buffer, size, index).offset(offset).build()
+                opcode::ReadFixed::new(file, buffer, size, index).offset(offset).build()
             }
-            Operation::Read => opcode::Read::new(FILE, buffer, size).offset(offset).build(),
+            Operation::Read => opcode::Read::new(file, buffer, size).offset(offset).build(),
             Operation::Write if self.has_registered_buffers => {
-                let entry = opcode::WriteFixed::new(FILE, buffer, size, index);
+                let entry = opcode::WriteFixed::new(file, buffer, size, index);
                 entry.offset(offset).rw_flags(self.write_flags).build()
             }
             Operation::Write => {
-                opcode::Write::new(FILE, buffer, size).offset(offset).rw_flags(self.write_flags).build()
+                opcode::Write::new(file, buffer, size).offset(offset).rw_flags(self.write_flags).build()
             }
-            Operation::Sync => self.sync_entry(),
+            Operation::Sync => self.sync_entry(file),
             operation => unreachable!("{operation:?} is not for the blocks of a target"),
         };
         entry.user_data(u64::from(command.slot))
     }
 
-    fn sync_entry(&self) -> squeue::Entry {
+    fn sync_entry(&self, file: types::Fixed) -> squeue::Entry {
         match self.method {
-            DurabilityMethod::Fsync => opcode::Fsync::new(FILE).build(),
+            DurabilityMethod::Fsync => opcode::Fsync::new(file).build(),
             DurabilityMethod::SyncFileRange => {
                 let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
                     | libc::SYNC_FILE_RANGE_WRITE
                     | libc::SYNC_FILE_RANGE_WAIT_AFTER;
                 // All of the file: earlier writes than the last one wait for this call, too.
-                opcode::SyncFileRange::new(FILE, 0).offset(0).flags(flags).build()
+                opcode::SyncFileRange::new(file, 0).offset(0).flags(flags).build()
             }
-            _ => opcode::Fsync::new(FILE).flags(types::FsyncFlags::DATASYNC).build(),
+            _ => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
         }
     }
 }
 
-impl Backend for Uring {
+impl<F: Files> Backend for Uring<F> {
     const IS_ASYNCHRONOUS: bool = true;
     const TRIMS_ALONE: bool = true;
 
@@ -130,7 +134,8 @@ impl Backend for Uring {
     fn submit(&mut self) -> Result<()> {
         self.ring.submit()?;
         if let Some(command) = self.discard.take() {
-            self.discarded = Some(trimmed(self.fd, self.is_block_device, &command));
+            let (fd, offset) = self.descriptors.of(command.offset);
+            self.discarded = Some(trimmed(fd, self.is_block_device, &Command { offset, ..command }));
         }
         Ok(())
     }
@@ -155,7 +160,7 @@ impl Backend for Uring {
     }
 }
 
-impl Drop for Uring {
+impl<F> Drop for Uring<F> {
     /// Lets go of the target at once. The kernel takes a ring apart some time after it was closed, and
     /// until then a file system could not be unmounted and a device not be opened exclusively.
     fn drop(&mut self) {

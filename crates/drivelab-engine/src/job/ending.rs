@@ -24,8 +24,13 @@ impl<B: Backend> Job<B> {
         }
         // The time may be up already, and whoever waits for the job would interrupt the call.
         wake::hold_wake_ups();
-        if std::mem::take(&mut self.syncs_at_end) {
-            return self.sync_after(&last);
+        if self.syncs_at_end {
+            let (offset, is_last) = match &mut self.files {
+                Some(files) => files.next_to_sync(),
+                None => (last.offset, true),
+            };
+            self.syncs_at_end = !is_last;
+            return self.sync_after(&Slot { offset, ..last });
         }
         if B::HAS_BUFFER {
             self.write_buffer(&last);

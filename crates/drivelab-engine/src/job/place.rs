@@ -1,8 +1,10 @@
 //! What the next I/O of a job does, and where.
 
 use super::Job;
+use super::files::FileTurns;
 use crate::backend::Backend;
 use crate::mix::Drawn;
+use crate::target::CachedRange;
 use crate::window::StopReason;
 use crate::workload::Operation;
 
@@ -23,13 +25,15 @@ impl<B: Backend> Job<B> {
     /// Gives up what the page cache holds of the job's range if an order has just begun again; whether it did.
     #[inline]
     pub(super) fn drop_cache_at_new_pass(&mut self) -> bool {
-        let Some(cached) = &self.parts.cached else { return false };
-        let mut begins_again = false;
+        if self.parts.cached.is_empty() {
+            return false;
+        }
+        let mut begins_again = self.files.as_mut().is_some_and(FileTurns::take_begun_again);
         for addresses in &mut self.addresses {
             begins_again |= addresses.take_wrapped();
         }
         if begins_again {
-            cached.drop_pages();
+            self.parts.cached.iter().for_each(CachedRange::drop_pages);
         }
         begins_again
     }
@@ -51,7 +55,13 @@ impl<B: Backend> Job<B> {
         if let Some(recorded) = &mut self.recorded {
             return recorded.next_place();
         }
-        let Drawn { operation, size, unit, access } = self.mix.draw(&mut self.random);
+        let drawn = self.mix.draw(&mut self.random);
+        if let Some(files) = &mut self.files {
+            let ends_when_through = self.window.stops_at_range_end();
+            let (offset, size) = files.next_place(drawn, &mut self.random, ends_when_through)?;
+            return Some((drawn.operation, offset, size as u32));
+        }
+        let Drawn { operation, size, unit, access } = drawn;
         let addresses = &mut self.addresses[access];
         if self.window.stops_at_range_end() && addresses.would_wrap(u64::from(size)) {
             return None;

@@ -36,7 +36,8 @@ impl Plain {
             || workload.durability.syncs_before_next()
             || workload.submission_batch > 0
             || workload.recording.is_some();
-        let is_seen = workload.record_ios || workload.verify || workload.rewrites() || parts.cached.is_some();
+        let is_seen =
+            workload.record_ios || workload.verify || workload.rewrites() || !parts.cached.is_empty();
         let moves_data =
             drawn.is_some_and(|drawn| matches!(drawn.operation, Operation::Read | Operation::Write));
         let is_plain =

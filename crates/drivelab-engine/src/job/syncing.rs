@@ -75,6 +75,10 @@ impl<B: Backend> Job<B> {
             phase,
             ..write.unwrap_or(self.slots[slot as usize])
         };
+        // it takes a turn, and does not look at which files were written
+        if let Some(files) = &mut self.files {
+            self.slots[slot as usize].offset = files.place_of_turn(&mut self.random);
+        }
         self.queue(slot, Operation::Sync);
         if B::WAITS_FOR_SYNC {
             self.send()?;

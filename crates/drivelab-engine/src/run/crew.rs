@@ -1,34 +1,29 @@
 //! The threads of a run: started together, listened to, woken at the end, waited for.
 
+mod job_thread;
 mod processors;
 mod virtual_jobs;
 
 use std::os::unix::thread::JoinHandleExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use self::processors::pin;
+use self::job_thread::{guarded, run_thread};
 use super::gathered::Gathered;
 use super::{Listener, Message};
-use crate::backend::transfer::{Pipe, Reservation, Transferring};
-use crate::backend::{
-    aio::Aio, blocking::Blocking, choose::Choice, mmap::Mmap, null::Null, posixaio::Posixaio, stdio::Stdio,
-    sync::Sync, tree::Tree, uring::Uring, uring_cmd::UringCmd,
-};
-use crate::buffer::Buffers;
+use crate::backend::choose::Choice;
 use crate::clock::Clock;
 use crate::error::{Code, EngineError, Result};
 use crate::iolog::{CHUNK_RECORDS, CHUNKS_PER_JOB, Record, Recorder};
-use crate::job::{Job, JobOutcome, JobParts};
+use crate::job::JobParts;
 use crate::series::{Interval, Shape};
 use crate::target::{CachedRange, Target};
 use crate::wake;
 use crate::window::range_of_job;
-use crate::workload::{BackendName, Workload};
+use crate::workload::Workload;
 
 /// After a stop the caller waits this long for outstanding I/O, then goes without.
 const PATIENCE_AFTER_STOP: Duration = Duration::from_secs(5);
@@ -72,11 +67,12 @@ impl Crew {
         };
         let mut gates = Vec::new();
         let mut of_one_thread = Vec::new();
-        for (job, target) in (0..workload.job_count).zip(targets.iter().cycle()) {
+        let files = targets.chunks(workload.job_files.count as usize);
+        for (job, targets) in (0..workload.job_count).zip(files.cycle()) {
+            let target = &targets[0];
             let (gate, gate_receiver) = channel::<u64>();
             let (intervals, chunks) = crew.spares(workload, &shape);
             let range = range_of_job(workload, job, target.start(), target.length());
-            let cached = CachedRange { fd: target.fd(), start: range.0, length: range.1 };
             let parts = JobParts {
                 workload: Arc::clone(workload),
                 job,
@@ -86,7 +82,7 @@ impl Crew {
                 stop: Arc::clone(halt),
                 messages: sender.clone(),
                 intervals,
-                cached: (workload.drop_cache_each_pass && cached.fd >= 0).then_some(cached),
+                cached: cached_ranges(workload, targets, range),
                 recorder: workload.record_ios.then(|| Recorder::new(job, sender.clone(), chunks)),
                 start_ticks: 0,
             };
@@ -94,10 +90,10 @@ impl Crew {
                 of_one_thread.push(parts);
                 continue;
             }
-            let (target, backend) = (Arc::clone(target), choice.backend);
+            let (targets, backend) = (targets.to_vec(), choice.backend);
             let spawned = std::thread::Builder::new()
                 .name(format!("drivelab-job-{job}"))
-                .spawn(move || run_thread(parts, &target, backend, &gate_receiver));
+                .spawn(move || run_thread(parts, &targets, backend, &gate_receiver));
             let thread = spawned.map_err(|error| EngineError::from_os("start a thread", "job", &error))?;
             crew.threads.push(Some(thread));
             gates.push(gate);
@@ -290,97 +286,17 @@ impl Crew {
     }
 }
 
-/// A job's thread: prepares, says that it is ready, waits for the start, runs, and reports.
-fn run_thread(parts: JobParts, target: &Arc<Target>, backend: BackendName, gate: &Receiver<u64>) {
-    let (job, messages) = (parts.job, parts.messages.clone());
-    // SAFETY: it takes no arguments and cannot fail.
-    let thread_id = unsafe { libc::gettid() };
-    let outcome = guarded(|| prepare_and_run(parts, target, backend, gate, &messages))
-        .map(|outcome| JobOutcome { job, thread_id, ..outcome });
-    let _ = messages.send(Message::Done(job, Box::new(outcome)));
-}
-
-/// A panic in a job is a defect of the engine: it becomes an error, and the run ends in order.
-fn guarded(work: impl FnOnce() -> Result<JobOutcome>) -> Result<JobOutcome> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        Err(bug(&text.unwrap_or_else(|| "a job panicked".to_owned())))
-    })
-}
-
-fn prepare_and_run(
-    mut parts: JobParts,
-    target: &Arc<Target>,
-    backend: BackendName,
-    gate: &Receiver<u64>,
-    messages: &Sender<Message>,
-) -> Result<JobOutcome> {
-    let workload = Arc::clone(&parts.workload);
-    wake::let_only_wake_ups_interrupt();
-    wake::sharpen_timers();
-    let prepared = pin(&workload, parts.job).and_then(|()| Buffers::new(&workload, parts.job));
-    let buffers = match prepared {
-        Ok(buffers) => buffers,
-        Err(error) => return not_ready(messages, error),
-    };
-    // Says that the job is ready, waits for the common start, and runs.
-    macro_rules! run_with {
-        ($made:expr) => {
-            match $made {
-                Ok(backend) => {
-                    let _ = messages.send(Message::Ready(Ok(())));
-                    let Ok(start) = gate.recv() else { return Ok(JobOutcome::default()) };
-                    parts.start_ticks = start;
-                    Job::new(parts, backend, buffers).run()
-                }
-                Err(error) => not_ready(messages, error),
-            }
-        };
-    }
-    if let Some(tree) = target.tree() {
-        let backend = Tree::new(&workload, tree, parts.job).map(Blocking::new);
-        return run_with!(backend);
-    }
-    match backend {
-        BackendName::Sync => run_with!(Result::Ok(Blocking::new(Sync::new(target, &workload)))),
-        BackendName::Uring => run_with!(Uring::new(&workload, target, &buffers)),
-        BackendName::UringCmd => run_with!(UringCmd::new(&workload, target, &buffers)),
-        BackendName::Aio => run_with!(Aio::new(&workload, target)),
-        BackendName::Posixaio => run_with!(Result::Ok(Posixaio::new(&workload, target))),
-        BackendName::Mmap => {
-            let mapped = Mmap::new(&workload, target, parts.range).map(Blocking::new);
-            run_with!(mapped)
-        }
-        BackendName::Stdio => run_with!(Stdio::new(&workload, target).map(Blocking::new)),
-        BackendName::Splice => {
-            run_with!(Pipe::new().map(|pipe| Blocking::new(Transferring::new(target, &workload, pipe))))
-        }
-        BackendName::Falloc => {
-            run_with!(Result::Ok(Blocking::new(Transferring::new(target, &workload, Reservation))))
-        }
-        BackendName::Null | BackendName::Auto | BackendName::Simulated => {
-            run_with!(Result::Ok(Null::new(workload.queue_depth)))
-        }
-    }
-}
-
-fn not_ready(messages: &Sender<Message>, error: EngineError) -> Result<JobOutcome> {
-    let _ = messages.send(Message::Ready(Err(error.clone())));
-    Err(error)
+/// What is given up of the page cache of each file whenever an order of addresses begins again.
+fn cached_ranges(
+    workload: &Workload,
+    targets: &[Arc<Target>],
+    (start, length): (u64, u64),
+) -> Vec<CachedRange> {
+    let open =
+        targets.iter().map(|target| target.fd()).filter(|&fd| fd >= 0 && workload.drop_cache_each_pass);
+    open.map(|fd| CachedRange { fd, start, length }).collect()
 }
 
 fn bug(text: &str) -> EngineError {
     EngineError::new(Code::Bug, text).at("engine")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_in_a_job_becomes_an_error_that_says_what_it_said() {
-        let error = guarded(|| panic!("slot {} is taken", 7)).unwrap_err();
-        assert_eq!((error.code.as_str(), error.what.as_str()), ("E315", "slot 7 is taken"));
-    }
 }

@@ -28,7 +28,8 @@ pub struct TargetRange {
     /// The simulated drive that it is.
     #[serde(skip)]
     pub simulated: Option<SimulatedDrive>,
-    /// A file for each job after the first, held as well; without any, all jobs have one target.
+    /// The files after the first, held as well: those of the first job, then those of the others where they have files
+    /// of their own.
     #[serde(default)]
     pub others: Vec<Held>,
 }

@@ -22,6 +22,7 @@ impl Workload {
             self.rules_of_data(),
             self.rules_of_tree(),
             self.rules_of_recording(),
+            self.rules_of_files(),
         ];
         match rules.iter().flatten().find(|(broken, _)| *broken) {
             Some((_, rule)) => Err(EngineError::new(Code::InvalidWorkload, *rule).at("workload")),
@@ -42,10 +43,6 @@ impl Workload {
             (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
             (self.submission_batch > self.queue_depth, "submission_batch: at most queue_depth"),
             (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
-            (
-                !self.target.others.is_empty() && self.target.others.len() + 1 != self.job_count as usize,
-                "target: it has a file for each job, or one for all",
-            ),
             (self.durability.every_writes == 0, "every_writes: at least 1"),
             (
                 self.tree.is_some() && self.durability.last != LastSync::Due,
@@ -175,6 +172,48 @@ impl Workload {
                 "limits: the count is that of the recording",
             ),
         ]
+    }
+
+    fn rules_of_files(&self) -> Vec<Rule> {
+        let held = self.target.others.len() + 1;
+        let files = &self.job_files;
+        let (each, jobs) = (files.count as usize, self.job_count as usize);
+        let mut rules = vec![
+            (files.count == 0 || files.ios_per_turn == 0, "job_files: one at least, and turns of one I/O"),
+            (
+                held != 1 && held != each && held != each * jobs,
+                "target: it has files for each job, or for all",
+            ),
+        ];
+        if !files.are_several() {
+            return rules;
+        }
+        let with_files = matches!(
+            self.backend,
+            BackendName::Auto | BackendName::Sync | BackendName::Uring | BackendName::Aio
+        );
+        let durability = &self.durability;
+        rules.extend([
+            (
+                held == each && jobs > 1 && !self.share_range,
+                "job_files: jobs share all of each, or have their own",
+            ),
+            (!with_files, "job_files: several are for the backends sync, uring and aio"),
+            (
+                self.tree.is_some() || self.recording.is_some() || self.target.simulated.is_some(),
+                "job_files: what goes to a tree, or was recorded, names its own",
+            ),
+            (self.file_state == FileState::Append, "file_state: of several files none is appended to"),
+            (
+                self.accesses().any(|access| access.zone_bytes > 0 || access.kind == AccessKind::Same),
+                "access: zones, and one place again and again, are for one file",
+            ),
+            (
+                durability.every_writes > 1 && durability.order == SyncOrder::AfterWrite,
+                "durability: a call after several writes makes those of one file durable",
+            ),
+        ]);
+        rules
     }
 
     fn rules_of_data(&self) -> Vec<Rule> {

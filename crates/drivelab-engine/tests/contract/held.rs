@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::support::{MIB, TestFile, WITH_DATA, only, run_all, run_while, workload};
 use crate::trees::Place;
 
-fn held(file: &File) -> Option<Held> {
+pub fn held(file: &File) -> Option<Held> {
     let found = file.metadata().unwrap();
     Some(Held { descriptor: file.as_raw_fd(), device: found.dev(), inode: found.ino() })
 }

@@ -5,6 +5,7 @@
 mod contents;
 mod counting;
 mod errors;
+mod files_of_jobs;
 mod held;
 mod limits;
 mod properties;

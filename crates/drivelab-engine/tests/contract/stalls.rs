@@ -138,7 +138,7 @@ fn drive<const ASYNCHRONOUS: bool>(workload: Workload, stall: (u64, u64)) -> See
         stop: Arc::default(),
         messages,
         intervals: channel().1,
-        cached: None,
+        cached: Vec::new(),
         recorder: Some(recorder),
         start_ticks,
     };

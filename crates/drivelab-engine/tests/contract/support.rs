@@ -91,6 +91,7 @@ pub fn workload_json(backend: &str, path: &str, changes: Value) -> Value {
         "ramp_ns": 0, "interval_ns": 10_000_000, "seed": 1, "record_ios": false, "pin_cpus": [],
         "polled_completion": false, "polled_submission": false, "verify": false,
         "rewrite_fraction": 0.0,
+        "job_files": {"count": 1, "order": "round_robin", "ios_per_turn": 1, "open_max": 0},
     });
     merge(&mut workload, changes);
     workload
