@@ -42,6 +42,8 @@ class Calls:
     ----------
     by_process : dict of str to list of (str, int, int)
         Operation, bytes and offset of each I/O of a job, in order.
+    turns : list of (int, str)
+        When each I/O and sync call was made among the calls on all files, and its name.
     syncs : Counter of str
         Sync calls by name.
     drops : int
@@ -53,6 +55,7 @@ class Calls:
     """
 
     by_process: dict[str, list[tuple[str, int, int]]] = field(default_factory=dict)
+    turns: list[tuple[int, str]] = field(default_factory=list)
     syncs: Counter[str] = field(default_factory=Counter)
     drops: int = 0
     hint: str = ""
@@ -89,7 +92,7 @@ def calls_by_file(log: Path, job_counts: Mapping[str, int]) -> dict[str, Calls]:
     found = {name: Calls() for name in job_counts}
     jobs: dict[str, dict[str, None]] = {name: {} for name in job_counts}
     first = ""
-    for process, call, arguments, path in _on_files(log):
+    for turn, (process, call, arguments, path) in enumerate(_on_files(log)):
         first = first or process
         name = Path(path).name
         if name not in found:
@@ -98,6 +101,8 @@ def calls_by_file(log: Path, job_counts: Mapping[str, int]) -> dict[str, Calls]:
             jobs[name][process] = None
         is_first_time = len(jobs[name]) <= job_counts[name]
         if is_first_time:
+            if process in jobs[name] and call in (*_OPERATIONS, "aio", *_SYNCS):
+                found[name].turns.append((turn, call))
             _add(found[name], call, arguments, process if process in jobs[name] else "")
     return found
 

@@ -16,7 +16,7 @@ class FioJob:
     Attributes
     ----------
     name : str
-        Its section; its file is called after it.
+        Its section; its files are called after it.
     options : str
         Its options, separated by blanks.
     deviations : mapping of str to str
@@ -39,9 +39,10 @@ class FioJob:
         return "time_based" in self.options
 
     @property
-    def file_name(self) -> str:
-        """The file that fio makes for it."""
-        return f"{self.name}.0.0"
+    def file_names(self) -> tuple[str, ...]:
+        """The files that fio makes for it, or for the first of its jobs; how they are called is not changed."""
+        words = dict(word.partition("=")[::2] for word in self.options.split())
+        return tuple(f"{self.name}.0.{number}" for number in range(int(words.get("nrfiles", "1"))))
 
     @property
     def section(self) -> str:
@@ -117,6 +118,28 @@ JOBS = (
     FioJob("mix-positions", "rw=rw bs=4k,16k size=1m ioengine=libaio iodepth=4 direct=1"),
     FioJob("rate", "rw=read rate_iops=100000"),
     FioJob("write-own-files", "rw=write numjobs=2"),
+    FioJob("read-files", "rw=read nrfiles=4"),
+    FioJob("read-files-loops", "rw=read nrfiles=4 loops=2"),
+    FioJob("read-files-uneven", "rw=read nrfiles=3 size=252k bs=8k"),
+    FioJob("read-files-sequential", "rw=read nrfiles=4 file_service_type=sequential"),
+    FioJob("read-files-turns-of-3", "rw=read nrfiles=4 file_service_type=roundrobin:3"),
+    FioJob("read-files-2-open", "rw=read nrfiles=4 openfiles=2"),
+    FioJob("read-files-of-a-size", "rw=read nrfiles=4 filesize=32k"),
+    FioJob("read-files-in-part", "rw=read nrfiles=4 filesize=32k size=96k"),
+    FioJob("read-files-offset", "rw=read nrfiles=4 filesize=64k offset=16k"),
+    FioJob("read-files-io-size", "rw=read nrfiles=4 io_size=100k"),
+    FioJob("randread-files", "rw=randread nrfiles=4"),
+    FioJob("randread-files-loops", "rw=randread nrfiles=4 loops=2"),
+    FioJob("randread-files-sequential", "rw=randread nrfiles=4 file_service_type=sequential"),
+    FioJob("randread-files-random", "rw=randread nrfiles=4 file_service_type=random size=1m"),
+    FioJob("randread-files-random-of-4", "rw=randread nrfiles=4 file_service_type=random:4 size=1m"),
+    FioJob("randread-files-aio", "rw=randread nrfiles=4 ioengine=libaio iodepth=8 direct=1"),
+    FioJob("write-files", "rw=write nrfiles=4"),
+    FioJob("write-files-end-fsync", "rw=write nrfiles=4 end_fsync=1"),
+    FioJob("write-files-fsync", "rw=write nrfiles=4 fsync=3"),
+    FioJob("write-files-fdatasync", "rw=write nrfiles=2 fdatasync=1"),
+    FioJob("write-files-own", "rw=write nrfiles=2 numjobs=2"),
+    FioJob("mix-files", "rw=randrw nrfiles=4 size=1m"),
     FioJob("read-zones", "rw=read zonemode=strided zonesize=16k zoneskip=16k"),
     FioJob("read-zones-again", "rw=read zonemode=strided zonesize=40k zonerange=16k loops=2"),
     FioJob("read-zones-offset", "rw=read zonemode=strided zonesize=16k zoneskip=16k offset=64k"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.needs_tool("fio", "strace")]
 
 MakeLoopDevice = Callable[..., Path]
 GLOBAL = "[global]\ndirectory={directory}\nsize=256k\nbs=4k\n"
-JOB_COUNTS = {job.file_name: job.job_count for job in JOBS}
+JOB_COUNTS = {name: job.job_count for job in JOBS for name in job.file_names}
 # how far what chance decides may lie apart, in standard deviations of a count; the least of them
 SIGMAS = 6
 # of 4 KiB in 256 KiB
@@ -131,9 +132,27 @@ def _moved_alike(fio: Calls, own: Calls) -> bool:
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
 def test_the_calls_are_those_of_fio(job: FioJob, seen: tuple[dict[str, Calls], dict[str, Calls]]) -> None:
-    fio, own = (calls[job.file_name] for calls in seen)
-    found = [what for aspect, what in differences(job, fio, own) if aspect not in job.deviations]
-    assert found == []
+    for name in job.file_names:
+        fio, own = (calls[name] for calls in seen)
+        found = [what for aspect, what in differences(job, fio, own) if aspect not in job.deviations]
+        assert found == [], name
+
+
+@pytest.mark.parametrize("job", [job for job in JOBS if len(job.file_names) > 1], ids=lambda job: job.name)
+def test_files_have_their_turns_as_in_fio(job: FioJob, seen: tuple[dict[str, Calls], dict[str, Calls]]) -> None:
+    fio, own = (turns(job, calls) for calls in seen)
+    if "random" not in job.options and "mix" not in job.name:
+        assert own == fio
+        return
+    # a turn of random files goes to any of them
+    changes = [sum(one[0] != next_one[0] for one, next_one in itertools.pairwise(found)) for found in (fio, own)]
+    assert abs(changes[0] - changes[1]) <= SIGMAS * math.sqrt(len(fio))
+
+
+def turns(job: FioJob, calls: dict[str, Calls]) -> list[tuple[str, str]]:
+    """File and call of the I/Os and sync calls of a job, in the order in which they were made."""
+    found = [(turn, name, call) for name in job.file_names for turn, call in calls[name].turns]
+    return [(name, call.rstrip("2")) for _, name, call in sorted(found)]
 
 
 def test_what_deviates_is_told(tmp_path: Path) -> None:

@@ -115,6 +115,8 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
         rate = pacing.get("rate_per_s") or 0
         pause = f", {format_duration_ns(pacing['think_ns'])} pause" if pacing.get("think_ns") else ""
         found["pacing"] = f"{pacing.get('kind')}{f' {rate:g}/s' if rate else ''}{pause}"
+    if (files := workload.get("job_files", {})).get("count", 1) > 1:
+        found["files of each job"] = f"{files['count']}, {str(files.get('order')).replace('_', ' ')}"
     if recording := workload.get("recording"):
         speed = recording.get("speed")
         found["recording"] = f"{recording.get('source')}, {f'speed {speed:g}' if speed else 'as fast as possible'}"

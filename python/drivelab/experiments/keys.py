@@ -11,6 +11,7 @@ from typing import get_args
 from pydantic import BaseModel
 
 from drivelab.model.experiment import FigureName, TableName
+from drivelab.model.job_files import JobFiles
 from drivelab.model.told import told_fields
 from drivelab.model.view import METRIC_NAMES, PLACES
 from drivelab.model.workload import Access, Contents, Pacing
@@ -218,6 +219,7 @@ KEYS: dict[str, dict[str, Key]] = {
     },
     "Contents": _keys_of(Contents),
     "Pacing": _keys_of(Pacing),
+    "JobFiles": _keys_of(JobFiles),
     "Reference": {
         "workload": Key("a name", "", "the workload", is_required=True),
         "levels": Key("a table", "{}", "level of each factor, as in its `levels`; others stand at their first"),

@@ -19,6 +19,7 @@ from drivelab.model.factor import (
     MountLevel,
     WorkloadFactor,
 )
+from drivelab.model.job_files import JobFiles
 from drivelab.model.names import did_you_mean
 from drivelab.model.view import View
 from drivelab.model.workload import Access, Contents, Pacing
@@ -40,6 +41,7 @@ _TABLES: Tables = {
     ("workloads", "access"): Access,
     ("workloads", "contents"): Contents,
     ("workloads", "pacing"): Pacing,
+    ("workloads", "job_files"): JobFiles,
 }
 _FACTORS: dict[str, type[BaseModel]] = {
     "filesystem": FileSystemFactor,

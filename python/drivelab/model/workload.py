@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from drivelab.model.frozen import FrozenModel
 from drivelab.model.held_target import HeldTarget
+from drivelab.model.job_files import JobFiles
 from drivelab.model.recording import Recorded
 from drivelab.model.told import HOW, WHERE, WRITTEN, key
 from drivelab.model.zone import Zone
@@ -239,7 +240,7 @@ class TargetRange(FrozenModel):
     missing file is created only when ``create`` is set. ``exclusive`` opens a
     block device so that it cannot be mounted meanwhile. What is ``held`` is
     used instead of whatever the path leads to by now; it is not stored, nor are
-    `others`: files that are held for the jobs after the first, one for each.
+    `others`: the files after the first, by jobs where these have their own.
     """
 
     path: str
@@ -255,15 +256,13 @@ class TargetRange(FrozenModel):
         """What is to be opened: the path, or exactly what is held."""
         return self.path if self.held is None else self.held.opened_by
 
-    def of_job(self, job: int) -> TargetRange:
-        """The target of a job, from 0: its own file, or the one of all."""
-        if not self.others:
-            return self
-        return self.model_copy(update={"held": (self.held, *self.others)[job], "others": ()})
+    def of_file(self, number: int) -> TargetRange:
+        """One of the files, from 0."""
+        return self.model_copy(update={"held": (self.held, *self.others)[number], "others": ()})
 
     @property
     def all_opened_by(self) -> tuple[str, ...]:
-        """What is to be opened for each job, where each has a file of its own; else the one target."""
+        """What is to be opened: every file, or the one target."""
         return (self.opened_by, *(held.opened_by for held in self.others))
 
 
@@ -291,8 +290,8 @@ class Workload(FrozenModel):
     ``submission_batch`` how many are sent with one call at most (0: as many as there are); ``submission_latency``
     of which I/Os the submission is timed, where one call can send and wait;
     ``job_count`` jobs run side by side, each in its own part of the range
-    unless ``share_range`` is set; with ``own_files`` each has all of a file of
-    its own. ``shift_bytes`` is added to every aligned offset. The kernel is told
+    unless ``share_range`` is set; with ``own_files`` each has all of its own
+    ``job_files``. ``shift_bytes`` is added to every aligned offset. The kernel is told
     of the order of addresses by ``cache_advice``, and with ``drop_cache_each_pass``
     the page cache gives up what it holds of the range whenever an order begins
     again: it stays cold. Of workloads that run at the same time one begins
@@ -300,13 +299,10 @@ class Workload(FrozenModel):
     ``ramp_ns`` of I/O precede the measured window and are not counted.
     With ``stat_before_write`` the file's attributes are asked for before each write, as programs do that look how
     much room is left: since Linux 6.13 the next write then changes the file's times, however soon it comes.
-    ``rewrite_fraction`` of the reads are written back, changed, to the same place
-    right after. ``tree`` is there if the operations are on a tree of files, and
-    then the address of an operation is the number of a file.
+    ``rewrite_fraction`` of the reads are written back, changed, to the same place right after. ``tree`` is there if the
+    operations are on a tree of files, and then the address of an operation is the number of a file.
 
-    One that ``watches_burst`` is issued in slices with rests between them, until it is known whether there is burst
-    credit, or for as long as its runtime without a fall.
-
+    One that ``watches_burst`` is issued in slices with rests, until it is known whether there is burst credit.
     ``verify`` checks that the stamps of what is read name the place it was read
     from: one at the beginning of each block, and at every 4 KiB of it. They say nothing
     of seed or run, so whatever drivelab wrote with random contents can be verified
@@ -325,6 +321,7 @@ class Workload(FrozenModel):
     job_count: int = Field(default=1, ge=1, le=1024)
     share_range: bool = False
     own_files: bool = False
+    job_files: JobFiles = JobFiles()
     direct: bool = False
     cache_advice: CacheAdvice = "none"
     drop_cache_each_pass: bool = False
@@ -368,6 +365,12 @@ class Workload(FrozenModel):
         if self.recording is not None:
             return self.recording.speed > 0
         return self.pacing.kind != "closed"
+
+    def files_of_job(self, job: int) -> tuple[TargetRange, ...]:
+        """The files of a job, from 0: its own, or those of all jobs."""
+        count = self.job_files.count
+        first = job * count if self.own_files and self.target.others else 0
+        return tuple(self.target.of_file(first + number) for number in range(count))
 
     def held_by(self, held: HeldTarget) -> Workload:
         """The same on what is held open."""

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from drivelab.model.frozen import FrozenModel
+from drivelab.model.job_files import JobFiles
 from drivelab.model.quantities import BlockSize, ByteCount, DurationNs, Share
 from drivelab.model.told import FILES, HOW, HOW_LONG, WHAT, WHERE, WRITTEN, key
 from drivelab.model.workload import (
@@ -192,6 +193,10 @@ class WorkloadKeys(FrozenModel):
         False, "whether all jobs work on the whole range, or on the same directories", WHAT,
         "Let every job use the whole range.")
     own_files: bool = key(False, "whether each job has a file of its own, of `file_size`, in place of a part of one")
+    job_files: JobFiles = key(
+        JobFiles(), "several files for each job (`sync`, `uring`, `aio`): `file_size`, `offset` and `range_size` are "
+        "those of each file; a call after writes is for the file written last, or the one whose turn it is",
+        takes="a table", written="{ count = 1 }")
     pin_cpus: tuple[int, ...] = key(
         (), "processors that the jobs run on, in turn", HOW,
         "Processors for the jobs, in turn: 0,2-3. Default: not pinned.", flag="pin", typed="",

@@ -74,6 +74,22 @@ class WorkloadPattern(WorkloadKeys):
         return self
 
     @model_validator(mode="after")
+    def _can_have_several_files(self) -> Self:
+        if self.job_files.count == 1:
+            return self
+        if self.uses_tree or self.file_state == "append" or self.access.kind == "same" or self.access.zone_bytes:
+            what = "several files are for blocks, not appended to, and not for one place or for zones"
+            raise broken_rule(what, below=("job_files",))
+        if self.backend not in ("auto", "sync", "uring", "aio"):
+            raise broken_rule(f"{self.backend} has one file: use sync, uring or aio", below=("job_files",))
+        if self.job_count > 1 and not (self.own_files or self.share_range):
+            raise broken_rule("jobs have own_files, or share_range of all files", below=("job_files",))
+        if self.sync_every_writes not in (1, "end") and self.sync_order == "after_write":
+            what = "a call after several writes would make those of one file durable, not of all"
+            raise broken_rule(what, below=("sync_every_writes",))
+        return self
+
+    @model_validator(mode="after")
     def _has_one_kind_of_operation(self) -> Self:
         if self.operations and ({"operation", "read_fraction"} & self.model_fields_set):
             what = "there is operations beside operation or read_fraction: leave one of them out"
@@ -116,7 +132,7 @@ class WorkloadPattern(WorkloadKeys):
     @property
     def own_file_count(self) -> int:
         """How many files its jobs have, of `file_size` each."""
-        return self.job_count if self.own_files else 1
+        return self.job_files.count * (self.job_count if self.own_files else 1)
 
     @property
     def writes(self) -> bool:

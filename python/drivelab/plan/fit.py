@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.job_files import JobFiles
 from drivelab.model.plan import PlannedTarget
 from drivelab.model.target import DEVICE_KINDS
 from drivelab.model.units import format_bytes
@@ -63,9 +64,10 @@ def fit(cell: Cell, target: PlannedTarget, *, goes_round: bool = False) -> tuple
 def _with_parts(cell: Cell, *, has_one_place: bool) -> Cell:
     """The cell with parts of a device, or of a file that is there, where no files can be made for its jobs."""
     pattern = cell.pattern
-    if not (pattern.own_files and has_one_place):
+    if not (pattern.own_file_count > 1 and has_one_place):
         return cell
-    return replace(cell, pattern=pattern.changed(own_files=False, range_size=pattern.range_size * pattern.job_count))
+    size = pattern.range_size * pattern.own_file_count
+    return replace(cell, pattern=pattern.changed(own_files=False, job_files=JobFiles(), range_size=size))
 
 
 def refuse_unless_together(unit: Sequence[Cell], target: PlannedTarget) -> None:

@@ -43,7 +43,7 @@ def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: 
     threads = {int(thread["job"]): int(thread["thread_id"]) for thread in run.summary["threads"]}
     operations = operations_of(run.records, threads, workload, backend=run.summary["backend"]["name"])
     disk = traced_disk(traced_device(facts), top_device(facts))
-    places = {job: [astuple(extent) for extent in disk_extents(workload.target.of_job(job), facts)] for job in threads}
+    places = {job: _extents_of_job(job, workload, facts) for job in threads}
     joined = join_trace(
         files,
         operations,
@@ -52,6 +52,19 @@ def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: 
         extents=places if all(places.values()) else None,
     )
     return joined if facts.filesystem else replace(joined, operations=_without_journal(joined.operations))
+
+
+def _extents_of_job(job: int, workload: Workload, facts: TargetFacts) -> list[tuple[int, int, int]]:
+    """Where the places of a job's range are on the disk; several files are one after the other its range."""
+    file_bytes = workload.target.offset_bytes + workload.target.size_bytes
+    found = []
+    for number, target in enumerate(workload.files_of_job(job)):
+        extents = disk_extents(target, facts)
+        if not extents:
+            return []
+        moved = (replace(one, offset_bytes=one.offset_bytes + number * file_bytes) for one in extents)
+        found += [astuple(extent) for extent in moved]
+    return found
 
 
 def _without_journal(operations: pa.Table) -> pa.Table:

@@ -11,26 +11,41 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import PlannedStep
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import TargetRange
+from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.run.engine import StopRequest, prepare_target
 from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.prepared_trial import StoppedError
 from drivelab.run.progress import RunProgress
 
 TRIAL_FILE_NAME = "trial.data"
-_OF_FIRST_JOB = re.compile(r"\.0(?=\.\d+$)")
+_OF_FIRST_JOB = re.compile(r"(.*)\.0\.(\d+)")
 
 
-def name_for_job(name: str, job: int) -> str:
-    """What the file of a job is called, from 0, when the first one's is `name`: fio's names count in their middle."""
-    if not job:
+def name_of_file(name: str, number: int, file_count: int = 1) -> str:
+    """What a file is called, from 0, when the first one is called `name`: fio's names end with job and file.
+
+    Parameters
+    ----------
+    name : str
+        The first file of the first job.
+    number : int
+        Which file, from 0, by jobs.
+    file_count : int
+        Files of each job.
+    """
+    if not number:
         return name
-    return _OF_FIRST_JOB.sub(f".{job}", name) if _OF_FIRST_JOB.search(name) else f"{name}.{job}"
+    job, file = divmod(number, file_count)
+    if match := _OF_FIRST_JOB.fullmatch(name):
+        return f"{match[1]}.{job}.{int(match[2]) + file}"
+    stem = name.removesuffix(".0") if file_count > 1 else name
+    return f"{stem}.{number}"
 
 
 class TrialFile:
     """One file in a directory, made for a trial and removed after it; one that is only read stays for the next.
 
-    A trial whose jobs have files of their own has several, which are made and removed together.
+    A trial whose jobs have several files, or their own, has all of them, which are made and removed together.
 
     Parameters
     ----------
@@ -73,7 +88,7 @@ class TrialFile:
         wanted = (target.size_bytes, pattern.contents, pattern.own_file_count)
         if pattern.writes or wanted != self._holds:
             self.remove()
-        target = self._held(target, pattern.own_file_count)
+        target = self._held(target, pattern)
         if pattern.writes:
             return target
         if self._holds == wanted:
@@ -96,17 +111,18 @@ class TrialFile:
             The user asked for the end meanwhile.
         """
         needed = step.pattern.offset + target.size_bytes
-        target = self._held(target, step.pattern.own_file_count)
+        target = self._held(target, step.pattern)
         is_there = all(os.stat(opened).st_size >= needed for opened in target.all_opened_by)
         # what is written first is brought into its state by the engine
         if not is_there and not step.pattern.writes:
             self._write(step, target)
         return target
 
-    def _held(self, target: TargetRange, count: int) -> TargetRange:
+    def _held(self, target: TargetRange, pattern: WorkloadPattern) -> TargetRange:
         """The target with its files, which are made unless they are there: opened once, and never again by name."""
+        count = pattern.own_file_count
         while len(self._files) < count:
-            name = name_for_job(self._name, len(self._files))
+            name = name_of_file(self._name, len(self._files), pattern.job_files.count)
             try:
                 self._files.append(HeldFile(self._directory, name))
             except OSError as error:

@@ -10,6 +10,7 @@ from drivelab.cli.io_options import DEFAULTS, IoOptions, flags
 from drivelab.cli.io_workload import on_target, options_without_effect, workload_from
 from drivelab.cli.workload_arguments import parse_block_sizes, parse_cpus, parse_operations, parse_pacing
 from drivelab.model.errors import DrivelabError
+from drivelab.model.job_files import JobFiles
 from drivelab.model.target import TargetFacts
 from drivelab.model.told import told_fields
 from drivelab.model.workload import Access, Contents, Pacing, Workload
@@ -36,6 +37,7 @@ WITHOUT_A_FLAG = {
     ("fill_level",): "--size says how much is used",
     ("capacities",): "--once goes over the range once",
     ("own_files",): "io has one file",
+    **{("job_files", *name): "io has one file" for name in ((), *((field,) for field in JobFiles.model_fields))},
     ("start_delay",): "nothing runs beside it",
     ("ends_others",): "nothing runs beside it",
     ("enough_bytes",): "--bytes",
@@ -164,7 +166,7 @@ def test_what_changes_nothing_is_told(options: dict[str, Any], words: str) -> No
 
 def test_every_key_of_a_workload_is_told_of_and_has_a_flag_or_a_reason_for_none() -> None:
     told = {one.path: one for one in told_fields(WorkloadKeys)}
-    tables = {"access": Access, "contents": Contents, "pacing": Pacing}
+    tables = {"access": Access, "contents": Contents, "pacing": Pacing, "job_files": JobFiles}
     keys = {(name,) for name in WorkloadPattern.model_fields}
     keys |= {(table, name) for table, model in tables.items() for name in model.model_fields}
     assert keys == set(told)

@@ -193,10 +193,10 @@ def test_several_targets_share_the_jobs_or_the_depth(job: Any) -> None:
 
 def test_files_are_named_and_laid_out_as_fio_does(job: Any) -> None:
     several = job("directory=/data\nnrfiles=4\nfilesize=1m\nnumjobs=2\nrw=randwrite")
-    assert (several.targets, several.layout.file_bytes) == (("/data/job.0.0",), 4 * 2**20)
-    assert told(several, "nrfiles")[0] == "approximated"
+    assert (several.targets, several.layout.file_bytes) == (("/data/job.0.0",), 2**20)
+    assert (told(several, "nrfiles")[0], several.pattern.job_files.count) == ("honoured", 4)
     assert (told(several, "numjobs")[0], several.pattern.own_files) == ("honoured", True)
-    assert (several.pattern.range_size, several.pattern.bytes) == (4 * 2**20, 8 * 2**20)
+    assert (several.pattern.range_size, several.pattern.bytes) == (2**20, 8 * 2**20)
     many = job("size=1m\nnumjobs=100\nrw=randwrite")
     assert (told(many, "numjobs")[0], many.pattern.own_files) == ("approximated", False)
     assert many.layout.file_bytes == 100 * 2**20

@@ -58,14 +58,14 @@ def _moved_bytes(options: JobOptions, placed: Placing, io: Issued) -> int:
     loops = max(1, options.number("loops"))
     if asked is not None and asked.measure == "zones":
         raise options.refuse("io_size", "it is a number of zones, and drivelab knows no zoned drives")
-    if options.has("filesize") and _is_smaller(size, placed.range_bytes):
+    if options.has("filesize") and _is_smaller(size, placed.job_bytes):
         once = size.value // _parts(placed) if size else 0
     else:
-        once = _whole_blocks(placed.range_bytes, io)
+        once = _whole_blocks(placed.range_bytes, io) * placed.job_files.count
     if asked is not None and asked.measure == "bytes" and asked.value:
         each = asked.value // _parts(placed)
     elif asked is not None and asked.measure == "percent":
-        each = placed.range_bytes * min(100, asked.value) // 100
+        each = placed.job_bytes * min(100, asked.value) // 100
     else:
         return once * loops * placed.job_count
     # fio goes over the range `loops` times, but no further than io_size each time, and goes on until io_size is reached

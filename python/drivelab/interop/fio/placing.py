@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 
 from drivelab.interop.fio.engines import Engine
 from drivelab.interop.fio.file_names import default_name, is_device, names_of
+from drivelab.interop.fio.files_of_jobs import files_of_jobs
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.sizes import Amount
 from drivelab.interop.fio.translated import Environment, Layout, LayoutKind
 from drivelab.interop.fio.translation_of_io import Issued
+from drivelab.model.job_files import JobFiles
 from drivelab.model.workload import FileState
 
 NULL_TARGET = "null:"
 _FILES_MAX = 64
+_ONE_FILE = JobFiles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,9 @@ class Placing:
     offset_bytes : int
         Where the range begins.
     range_bytes : int
-        Bytes of each target that a job uses; 0 is all of it, or the part that `fraction` says.
+        Bytes of each file or device that a job uses; 0 is all of it, or the part that `fraction` says.
+    job_files : JobFiles
+        The files of each job.
     fraction : float
         Part of a target whose size is not known here.
     increment_bytes : int
@@ -56,6 +61,7 @@ class Placing:
     is_split: bool = False
     offset_bytes: int = 0
     range_bytes: int = 0
+    job_files: JobFiles = _ONE_FILE
     fraction: float = 1.0
     increment_bytes: int = 0
     end_bytes: int = 0
@@ -64,12 +70,17 @@ class Placing:
     @property
     def used_bytes(self) -> int:
         """Bytes of each file or device that is used; 0 is what `fraction` says."""
-        return self.range_bytes if self.own_files else self.all_bytes
+        return self.range_bytes if self.own_files or self.job_files.count > 1 else self.all_bytes
+
+    @property
+    def job_bytes(self) -> int:
+        """Bytes that each job uses, in all its files; 0 is what `fraction` says."""
+        return self.range_bytes * self.job_files.count
 
     @property
     def all_bytes(self) -> int:
         """Bytes that all jobs of a target use, in all their files; 0 is what `fraction` says."""
-        return self.range_bytes * (1 if self.shares_range else self.job_count)
+        return self.job_bytes * (1 if self.shares_range else self.job_count)
 
 
 def tree_placing(options: JobOptions) -> Placing:
@@ -105,6 +116,7 @@ def placing(
     kind: LayoutKind = "null" if engine.backend == "null" else "device" if is_device(names[0]) else "file"
     existing = _existing_bytes(names, environment, known_bytes) if kind != "null" else None
     placed = Placing(names, Layout(kind), options.number("numjobs"), shares_range=is_named)
+    placed = replace(placed, job_files=files_of_jobs(options, engine, io, kind))
     placed = _with_range(placed, options, kind, existing)
     placed = _with_increment(placed, options, existing)
     placed = _over_targets(placed, options, engine)
@@ -134,8 +146,6 @@ def _targets(options: JobOptions, engine: Engine, environment: Environment) -> t
     layout = options.text("filename_format") or "$jobname.$jobnum.$filenum"
     made = [default_name(layout, name, job_number=number) for number in range(max(1, len(directories)))]
     names = tuple(f"{where}/{each}" for where, each in zip(directories, made, strict=False)) or tuple(made)
-    if options.number("nrfiles") > 1:
-        options.tell("nrfiles", "approximated", "one file as large as all of them together")
     if "$jobnum" not in layout.lower():
         return names, True
     return _of_each_job(options, layout, directories, environment) or names, False
@@ -157,7 +167,7 @@ def _with_own_files(placed: Placing, options: JobOptions) -> Placing:
     """A file for each job, where none of them names it."""
     if placed.shares_range or placed.job_count == 1 or options.has("filename"):
         return placed
-    if placed.job_count > _FILES_MAX:
+    if placed.job_files.count == 1 and placed.job_count > _FILES_MAX:
         what = f"more than {_FILES_MAX} jobs of a directory have parts of one file, not files of their own"
         options.tell("numjobs", "approximated", what)
         return placed
@@ -173,10 +183,10 @@ def _existing_bytes(names: tuple[str, ...], environment: Environment, known_byte
 
 def _with_range(placed: Placing, options: JobOptions, kind: LayoutKind, existing: int | None) -> Placing:
     """The part of each target that one job uses."""
-    count = len(placed.targets) if placed.shares_range else 1
+    count = len(placed.targets) if placed.shares_range else placed.job_files.count
     offset, offset_fraction = _bytes_or_fraction(options, "offset", existing)
     size, fraction = _bytes_or_fraction(options, "size", existing)
-    file_bytes = _file_bytes(options)
+    file_bytes = _file_bytes(options, placed.job_files.count)
     if file_bytes:
         ranged = file_bytes - min(offset, file_bytes) if kind == "file" else file_bytes
         ranged = int(ranged * fraction) if fraction < 1 else ranged
@@ -215,15 +225,15 @@ def _bytes_or_fraction(options: JobOptions, name: str, existing: int | None) -> 
     return 0, (1 - share if name == "offset" and share else share or 1.0) if share < 1 else 1.0
 
 
-def _file_bytes(options: JobOptions) -> int:
-    """Size of each target when filesize says so: all files of the default names are one."""
+def _file_bytes(options: JobOptions, own_count: int) -> int:
+    """Size of each target when filesize says so: of files that are one in place of several, of all of them."""
     value = options.value("filesize")
     if not isinstance(value, tuple) or not isinstance(value[0], Amount) or not isinstance(value[1], Amount):
         return 0
     least, most = value[0].value, value[1].value
     if least != most:
         options.tell("filesize", "approximated", "files are of the mean size")
-    count = 1 if options.has("filename") else options.number("nrfiles")
+    count = 1 if options.has("filename") or own_count > 1 else options.number("nrfiles")
     return (least + most) // 2 * count
 
 
@@ -237,7 +247,7 @@ def _with_increment(placed: Placing, options: JobOptions, existing: int | None) 
     size = options.amount("size")
     distance = amount.value
     same = size is None or (size.measure == "percent" and size.value == amount.value)
-    file_bytes = _file_bytes(options) if placed.layout.kind == "file" else 0
+    file_bytes = _file_bytes(options, placed.job_files.count) if placed.layout.kind == "file" else 0
     whole_bytes = file_bytes or existing
     if amount.measure == "percent" and whole_bytes and not same:
         distance = whole_bytes * amount.value // 100
@@ -303,6 +313,7 @@ def _file_state(placed: Placing, options: JobOptions, io: Issued) -> FileState:
     if io.reads or not io.writes or is_mapped or options.truth("overwrite"):
         return "overwrite"
     appends = io.access["kind"] == "sequential" and placed.job_count == 1 and not options.truth("time_based")
+    appends = appends and placed.job_files.count == 1
     appends = appends and options.number("loops") <= 1 and not options.has("io_size") and not placed.offset_bytes
     grows: FileState = "append" if appends else "sparse"
     if options.truth("file_append") or options.truth("create_on_open"):
@@ -318,7 +329,8 @@ def _file_state(placed: Placing, options: JobOptions, io: Issued) -> FileState:
 def _state_of_existing(placed: Placing, options: JobOptions, io: Issued) -> FileState:
     if not options.truth("file_append"):
         return "overwrite"
-    if set(io.weights) == {"write"} and io.access["kind"] == "sequential" and placed.job_count == 1:
+    is_alone = placed.job_count == placed.job_files.count == 1
+    if set(io.weights) == {"write"} and io.access["kind"] == "sequential" and is_alone:
         return "append"
     options.tell("file_append", "not-honoured", "only one job that writes in order can append")
     return "overwrite"

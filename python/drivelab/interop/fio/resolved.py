@@ -35,7 +35,7 @@ def resolved_options(options: JobOptions, engine: Engine, placed: Placing, io: I
         found["rwmixread"] = str(round(io.weights["read"] * 100))
         found["rwmixwrite"] = str(100 - round(io.weights["read"] * 100))
     if placed.range_bytes:
-        found["size"] = str(placed.range_bytes * (len(placed.targets) if placed.is_split else 1))
+        found["size"] = str(placed.job_bytes * (len(placed.targets) if placed.is_split else 1))
     return found
 
 

@@ -176,6 +176,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         options.tell("iodepth_batch_complete_max", "honoured", "completions are taken as they come")
     keys["share_range"] = placed.shares_range and placed.job_count > 1
     keys["own_files"] = placed.own_files
+    keys["job_files"] = placed.job_files
     keys["direct"] = _is_direct(options, engine) and engine.backend != "null"
     if not keys["direct"] and engine.backend != "null":
         keys |= page_cache(options, io)
@@ -265,7 +266,7 @@ def _verify_pattern(
     if not options.truth("do_verify"):
         return None
     # what is left of the range behind the last whole block is not written
-    left_bytes = max(io.all_sizes) * placed.job_count
+    left_bytes = max(io.all_sizes) * placed.job_count * placed.job_files.count
     covers = placed.all_bytes and pattern.bytes > placed.all_bytes - left_bytes
     covers = covers and not pattern.runtime and not pattern.count
     ordered = pattern.access.kind in ("sequential", "reverse") or pattern.access.covers_once
