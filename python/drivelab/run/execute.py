@@ -19,6 +19,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes
 from drivelab.run.commands_of_cells import CommandsOfCells, counts_commands, no_second_pass
 from drivelab.run.engine import RecordListener, StopRequest
+from drivelab.run.failed_io import failure_of
 from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.progress import RunProgress, until_enough
 from drivelab.run.rounds import RoundsUnderWay
@@ -386,15 +387,3 @@ def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:
     elif dropped.get("reason"):
         achieved["page-cache"] = f"not dropped: {dropped['reason']}"
     return achieved
-
-
-def failure_of(measured: Measurement) -> DrivelabError | None:
-    """Why a trial that gave numbers failed all the same: I/O that the drive refused; None when it did not."""
-    errors = measured.engine.get("errors") or ()
-    if measured.engine.get("stopped_by") != "error" or not errors:
-        return None
-    first = errors[0]
-    place = f"{'file' if measured.workload.tree else 'byte'} {first['first_offset_bytes']}"
-    what = f"{first['operation']} failed with {first['name']} at {place}"
-    do = "look at the kernel log: dmesg; what was measured until then is kept"
-    return DrivelabError("R420", what, where=measured.workload.target.path, do=do)

@@ -11,6 +11,8 @@ _STAMP_BYTES = 16
 _STAMP_DISTANCE_BYTES = 4096
 _QUEUES_SYNC_CALLS = ("io_uring", "posixaio")
 _CALLS_OF_OTHERS = ("fdatasync", "sync_file_range")
+# kinds of sums that are computed again; meta has none
+_WITH_SUMS = ("crc32c", "crc32c-intel", "crc32", "md5", "sha256", "xxhash", "meta")
 _SYNC_METHODS = {"sync": "o_sync", "1": "o_sync", "dsync": "o_dsync"}
 
 
@@ -97,6 +99,26 @@ def verifies(options: JobOptions) -> bool:
     word = options.choice("verify").word
     by_pattern = not options.has("verify") and bool(options.text("verify_pattern"))
     return options.truth("verify_only") or by_pattern or word not in ("0", "", "null")
+
+
+def tell_of_checks(options: JobOptions, io: Issued) -> bool:
+    """Say what is looked at where a job only reads, which may be what fio wrote; whether anything is."""
+    word = options.choice("verify").word
+    name = "verify" if options.has("verify") or options.truth("verify_only") else "verify_pattern"
+    if io.writes:
+        return True
+    if word == "pattern" or name == "verify_pattern":
+        options.tell(name, "not-honoured", "what is read is not compared with a pattern: nothing is checked")
+        return False
+    if options.number("verify_offset"):
+        options.tell("verify_offset", "not-honoured", "headers are looked for where parts begin: nothing is checked")
+        return False
+    if word in _WITH_SUMS:
+        options.tell(name, "honoured", "headers and sums of fio, or drivelab's own stamps")
+    elif word not in ("0", ""):
+        what = "of blocks that fio wrote only the headers are checked, not the data; or drivelab's own stamps"
+        options.tell(name, "approximated", what)
+    return True
 
 
 def can_verify(options: JobOptions, io: Issued) -> bool:

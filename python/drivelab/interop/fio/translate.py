@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from drivelab.interop.fio.asked_logs import LOG_OPTIONS
 from drivelab.interop.fio.cpus import pinned
-from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, verifies
+from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, tell_of_checks, verifies
 from drivelab.interop.fio.engines import ENGINES, REFUSED, Engine
 from drivelab.interop.fio.groups import Turn, turns
 from drivelab.interop.fio.job_file import Job, read_job_file
@@ -194,7 +194,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
             keys.pop("offset", None)
     elif placed.fraction < 1:
         keys["fill_level"] = placed.fraction
-    if verifies(options) and can_verify(options, io):
+    if verifies(options) and can_verify(options, io) and tell_of_checks(options, io):
         keys["verify"] = engine.backend != "null"
     if any(options.has(name) for name in LOG_OPTIONS):
         keys["record_ios"] = True
