@@ -70,13 +70,20 @@ class Calls:
         """Offset and bytes of each I/O of an operation, one job after the other."""
         return [(offset, size) for name, size, offset in self.ios if name == operation]
 
+    def sequences(self, operation: str) -> list[list[tuple[int, int]]]:
+        """Offset and bytes of each I/O of an operation, for each job; jobs have no order."""
+        by_job = (
+            [(offset, size) for name, size, offset in ios if name == operation] for ios in self.by_process.values()
+        )
+        return sorted(filter(None, by_job))
+
     def adjacent(self, operation: str) -> int:
         """I/Os that begin where the one before of the same operation and job ends, or seem to where jobs meet."""
         places = self.places(operation)
         return sum(later[0] == sum(earlier) for earlier, later in itertools.pairwise(places))
 
 
-def calls_by_file(log: Path, job_counts: Mapping[str, int]) -> dict[str, Calls]:
+def calls_by_file(log: Path, job_counts: Mapping[str, int], *, jobs_open: bool = True) -> dict[str, Calls]:
     """The calls on each file by its name, from what strace wrote.
 
     The process that was started prepares files; jobs are the others. A file
@@ -88,16 +95,21 @@ def calls_by_file(log: Path, job_counts: Mapping[str, int]) -> dict[str, Calls]:
         Its output.
     job_counts : mapping of str to int
         Jobs of each file by its name.
+    jobs_open : bool
+        Whether jobs open their files themselves; else a thread that opens one prepares it.
     """
     found = {name: Calls() for name in job_counts}
     jobs: dict[str, dict[str, None]] = {name: {} for name in job_counts}
     first = ""
-    for turn, (process, call, arguments, path) in enumerate(_on_files(log)):
+    calls = list(_on_files(log))
+    opened = {(process, path) for process, call, _, path in calls if call == "openat"}
+    for turn, (process, call, arguments, path) in enumerate(calls):
         first = first or process
         name = Path(path).name
         if name not in found:
             continue
-        if process != first and call != "openat":
+        prepares = process == first or (not jobs_open and (process, path) in opened)
+        if not prepares and call != "openat":
             jobs[name][process] = None
         is_first_time = len(jobs[name]) <= job_counts[name]
         if is_first_time:

@@ -69,6 +69,28 @@ JOBS = (
     FioJob("read-part", "rw=read offset=64k size=128k filesize=256k"),
     FioJob("read-percent", "rw=read filesize=256k size=50% offset=25%"),
     FioJob("read-shared", "rw=read numjobs=2 filename=read-shared.0.0"),
+    FioJob(
+        "read-increment", "rw=read numjobs=3 filename=read-increment.0.0 filesize=256k size=32k offset_increment=10000"
+    ),
+    FioJob(
+        "read-increment-percent",
+        "rw=read numjobs=3 filename=read-increment-percent.0.0 size=48k filesize=256k offset_increment=30%",
+    ),
+    FioJob(
+        "read-increment-to-end",
+        "rw=read numjobs=2 filename=read-increment-to-end.0.0 filesize=256k size=256k offset_increment=25%",
+    ),
+    FioJob(
+        "randread-increment",
+        "rw=randread numjobs=4 filename=randread-increment.0.0 filesize=256k size=64k offset_increment=25%",
+    ),
+    FioJob(
+        "write-increment", "rw=write numjobs=2 filename=write-increment.0.0 filesize=256k size=64k offset_increment=50%"
+    ),
+    FioJob(
+        "read-increment-loops",
+        "rw=read numjobs=2 filename=read-increment-loops.0.0 filesize=256k size=64k offset_increment=30% loops=2",
+    ),
     FioJob("read-number", "rw=read number_ios=17"),
     FioJob("read-direct", "rw=read direct=1"),
     FioJob("read-pvsync", "rw=read ioengine=pvsync"),

@@ -58,7 +58,7 @@ def _of_drivelab(folder: Path) -> dict[str, Calls]:
     command = [*STRACE, "-o", str(log), sys.executable, "-m", "drivelab", "run", str(job_file(folder, "of-drivelab"))]
     answer = subprocess.run([*command, "--json"], capture_output=True, text=True, env=program.environment)
     assert answer.returncode in (0, 4), answer.stderr
-    return calls_by_file(log, JOB_COUNTS)
+    return calls_by_file(log, JOB_COUNTS, jobs_open=False)
 
 
 def differences(job: FioJob, fio: Calls, own: Calls) -> Iterator[tuple[Aspect | None, str]]:
@@ -103,7 +103,7 @@ def _of_operation(job: FioJob, operation: str, fio: Calls, own: Calls) -> Iterat
         yield "sizes", f"{operation}s of {Counter(s for _, s in theirs)} B, and {Counter(s for _, s in ours)} B"
     is_certain = len({name for name, _, _ in fio.ios}) == 1 and "rand" not in job.options
     if is_certain:
-        if theirs != ours:
+        if fio.sequences(operation) != own.sequences(operation):
             yield "places", f"{operation}s at {theirs[:5]}..., and at {ours[:5]}..."
         return
     allowed = SIGMAS * math.sqrt(max(len(theirs), 1))

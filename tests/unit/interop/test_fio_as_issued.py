@@ -162,3 +162,25 @@ def test_jobs_begin_further_on_by_a_part_of_what_is_there(jobs: Any) -> None:
     assert [(each.pattern.offset, each.pattern.bytes) for each in told] == [(0, 64 * KIB), (128 * KIB, 64 * KIB)]
     (elsewhere,) = jobs(lines.format(size="25%"))
     assert [note.option for note in elsewhere.notes if note.effect == "approximated"] == ["offset_increment"]
+
+
+def test_places_in_per_cent_are_aligned_and_those_in_bytes_are_not(jobs: Any) -> None:
+    here = Environment(size_of=lambda _path: 1000 * KIB)
+    lines = "[job]\nfilename=x\nrw=read\nsize=64k\nnumjobs=2\n"
+    found = {
+        "offset=33%": [332 * KIB],
+        "offset=33%\noffset_align=64k": [384 * KIB],
+        "offset=10001": [10001],
+        "offset_increment=33%": [0, 332 * KIB],
+        "offset_increment=10001": [0, 10001],
+        "offset=10%\noffset_increment=33%": [100 * KIB, 432 * KIB],
+    }
+    for options, offsets in found.items():
+        assert [each.pattern.offset for each in jobs(f"{lines}{options}\n", here)] == offsets, options
+
+
+def test_jobs_that_reach_the_end_of_their_file_move_what_lies_before_it(jobs: Any) -> None:
+    lines = "[job]\nfilename=x\nfilesize=256k\nsize=256k\noffset_increment=25%\nnumjobs=2\nrw=read\n"
+    assert [each.pattern.bytes for each in jobs(lines)] == [256 * KIB, 192 * KIB]
+    assert [each.pattern.bytes for each in jobs(lines + "loops=2\n")] == [512 * KIB, 384 * KIB]
+    assert [each.pattern.bytes for each in jobs(lines + "io_size=1m\n")] == [1024 * KIB] * 2

@@ -49,6 +49,8 @@ class Placing:
         How much further on each job begins, where that is not the size of its range.
     end_bytes : int
         Where the ranges of such jobs end, when filesize says it; 0 is one range after the start of each.
+    alignment_bytes : int
+        What the starts of such jobs are multiples of: the next one after the distance.
     file_state : str
         State of files before they are written.
     """
@@ -65,6 +67,7 @@ class Placing:
     fraction: float = 1.0
     increment_bytes: int = 0
     end_bytes: int = 0
+    alignment_bytes: int = 1
     file_state: FileState = "overwrite"
 
     @property
@@ -117,8 +120,8 @@ def placing(
     existing = _existing_bytes(names, environment, known_bytes) if kind != "null" else None
     placed = Placing(names, Layout(kind), options.number("numjobs"), shares_range=is_named)
     placed = replace(placed, job_files=files_of_jobs(options, engine, io, kind))
-    placed = _with_range(placed, options, kind, existing)
-    placed = _with_increment(placed, options, existing)
+    placed = _with_range(placed, options, io, existing)
+    placed = _with_increment(placed, options, io, existing)
     placed = _over_targets(placed, options, engine)
     if kind == "file":
         placed = _with_own_files(placed, options)
@@ -181,10 +184,13 @@ def _existing_bytes(names: tuple[str, ...], environment: Environment, known_byte
     return min(sizes) if len(sizes) == len(found) else None
 
 
-def _with_range(placed: Placing, options: JobOptions, kind: LayoutKind, existing: int | None) -> Placing:
+def _with_range(placed: Placing, options: JobOptions, io: Issued, existing: int | None) -> Placing:
     """The part of each target that one job uses."""
+    kind = placed.layout.kind
     count = len(placed.targets) if placed.shares_range else placed.job_files.count
     offset, offset_fraction = _bytes_or_fraction(options, "offset", existing)
+    alignment = _alignment(options, io, "offset")
+    offset = -(-offset // alignment) * alignment
     size, fraction = _bytes_or_fraction(options, "size", existing)
     file_bytes = _file_bytes(options, placed.job_files.count)
     if file_bytes:
@@ -205,6 +211,12 @@ def _with_range(placed: Placing, options: JobOptions, kind: LayoutKind, existing
         options.tell("offset", "approximated", "what is left is used from its start: the target is not here")
         fraction = min(fraction, 1 - offset_fraction) or fraction
     return replace(placed, offset_bytes=offset, range_bytes=ranged, fraction=fraction)
+
+
+def _alignment(options: JobOptions, io: Issued, *names: str) -> int:
+    """What starts are multiples of: fio aligns those that come of a percentage."""
+    in_percent = any(amount.measure == "percent" for amount in map(options.amount, names) if amount is not None)
+    return (options.number("offset_align") or min(io.all_sizes)) if in_percent else 1
 
 
 def _is_bytes(options: JobOptions, name: str) -> bool:
@@ -237,7 +249,7 @@ def _file_bytes(options: JobOptions, own_count: int) -> int:
     return (least + most) // 2 * count
 
 
-def _with_increment(placed: Placing, options: JobOptions, existing: int | None) -> Placing:
+def _with_increment(placed: Placing, options: JobOptions, io: Issued, existing: int | None) -> Placing:
     amount = options.amount("offset_increment")
     if amount is None or not amount.value or placed.job_count == 1:
         return placed
@@ -246,8 +258,8 @@ def _with_increment(placed: Placing, options: JobOptions, existing: int | None) 
         return placed
     size = options.amount("size")
     distance = amount.value
-    same = size is None or (size.measure == "percent" and size.value == amount.value)
     file_bytes = _file_bytes(options, placed.job_files.count) if placed.layout.kind == "file" else 0
+    same = (size is None and not file_bytes) or (size is not None and size == amount)
     whole_bytes = file_bytes or existing
     if amount.measure == "percent" and whole_bytes and not same:
         distance = whole_bytes * amount.value // 100
@@ -263,7 +275,8 @@ def _with_increment(placed: Placing, options: JobOptions, existing: int | None) 
         raise options.refuse("offset_increment", "it is a number of zones, and drivelab knows no zoned drives")
     if distance == placed.range_bytes:
         return replace(placed, shares_range=False)
-    return replace(placed, increment_bytes=distance, end_bytes=file_bytes)
+    alignment = _alignment(options, io, "offset", "offset_increment")
+    return replace(placed, increment_bytes=distance, end_bytes=file_bytes, alignment_bytes=alignment)
 
 
 def _over_targets(placed: Placing, options: JobOptions, engine: Engine) -> Placing:

@@ -300,6 +300,7 @@ def _copies(options: JobOptions, job: TranslatedJob, placed: Placing) -> list[Tr
     copies = []
     for number in range(placed.job_count):
         offset = placed.offset_bytes + number * placed.increment_bytes
+        offset = -(-offset // placed.alignment_bytes) * placed.alignment_bytes
         changed: dict[str, Any] = {"job_count": 1, "share_range": False, "offset": offset}
         if placed.end_bytes:
             if offset >= placed.end_bytes:
@@ -309,6 +310,9 @@ def _copies(options: JobOptions, job: TranslatedJob, placed: Placing) -> list[Tr
         for name in ("bytes", "count"):
             if getattr(job.pattern, name):
                 changed[name] = getattr(job.pattern, name) // placed.job_count
+        if placed.end_bytes and job.pattern.bytes and not options.has("io_size"):
+            blocks = changed["range_size"] // job.pattern.block_size * job.pattern.block_size
+            changed["bytes"] = min(changed["bytes"], blocks * max(1, options.number("loops")))
         if job.pattern.pacing.rate_per_s:
             rate = {"rate_per_s": job.pattern.pacing.rate_per_s / placed.job_count}
             changed["pacing"] = job.pattern.pacing.model_copy(update=rate)
