@@ -15,6 +15,7 @@ mod sending;
 mod slot;
 mod syncing;
 mod waiting;
+mod zoned;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,7 @@ use crate::target::CachedRange;
 use crate::tree::Turns;
 use crate::window::{StopReason, ThreadUsage, Window};
 use crate::workload::{Access, Operation, Workload};
+use crate::zones::OwnZones;
 
 const SYNC: usize = Operation::Sync as usize;
 
@@ -64,6 +66,8 @@ pub struct JobParts {
     pub intervals: Receiver<Box<Interval>>,
     /// What is given up of the page cache whenever an order of addresses begins again, when asked.
     pub cached: Vec<CachedRange>,
+    /// What says where I/Os go on a drive of zones.
+    pub zones: Option<OwnZones>,
     /// Keeps every I/O, when asked.
     pub recorder: Option<Recorder>,
     /// When the job begins, in ticks.
@@ -97,6 +101,8 @@ pub struct JobOutcome {
     pub arrivals: (u64, u64, u64),
     /// How well it kept to the starts of its recording.
     pub starts: Option<Box<Starts>>,
+    /// Zones made empty, and made full.
+    pub zones: Option<(u64, u64)>,
     /// Rows recorded, and time spent waiting for their reader in ns.
     pub recorded: (u64, u64),
 }
@@ -293,15 +299,15 @@ impl<B: Backend> Job<B> {
                     _ => return Ok(()),
                 }
             }
-            let Some((operation, offset, size)) = self.next_place(now) else { return Ok(()) };
-            let dropped = self.drop_cache_at_new_pass();
+            let Some((operation, offset, size)) = self.next_place(now)? else { return Ok(()) };
+            let is_late = self.drop_cache_at_new_pass() || B::IS_ON_ZONES;
             let is_alone = B::TRIMS_ALONE && operation == Operation::Trim;
             if is_alone {
                 now = self.clear_the_way()?;
             }
             let Some(slot) = self.free.pop() else { return Ok(()) };
             let is_write = operation == Operation::Write;
-            if is_write && self.buffers.stamp(slot, offset, size as usize, &mut self.random) || dropped {
+            if is_write && self.buffers.stamp(slot, offset, size as usize, &mut self.random) || is_late {
                 now = self.clock.ticks();
             }
             let intended = self.take_arrival(now);

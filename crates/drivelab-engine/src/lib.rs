@@ -10,6 +10,7 @@
 //! | [`target`] | the open file or device, its size and what direct I/O needs |
 //! | [`address`], [`mix`], [`buffer`], [`pacing`] | where, what, which data, when |
 //! | [`recording`] | a recorded load in place of all four |
+//! | [`zones`] | zones that are written from their start on, and which of them an I/O goes to |
 //! | [`simulated`] | a simulated drive, what it holds and its time |
 //! | [`tree`] | the files that operations on a tree work on |
 //! | [`backend`] | ways to issue, from `sync` and `uring` to `null` and `simulated`, and the choice |
@@ -39,3 +40,4 @@ pub mod tree;
 mod wake;
 pub mod window;
 pub mod workload;
+pub mod zones;

@@ -22,6 +22,7 @@ use crate::series::{DURABLE_WRITE, EVENTS, Interval, REWRITE, Row, Shape, Sum};
 use crate::target::Target;
 use crate::wake;
 use crate::workload::{BackendName, ContentsKind, Operation, PacingKind, Workload};
+use crate::zones::ZoneTable;
 
 /// What a job tells the thread that started the run.
 pub enum Message {
@@ -175,7 +176,11 @@ pub fn run_beside(
         };
         Some(together + delay_ticks)
     };
-    let mut crew = Crew::start(&workload, &targets, &choice, shape, &halt, &mut others_ready)
+    let mut crew = ZoneTable::of(&workload, target)
+        .and_then(|zones| {
+            let parts = (&targets[..], zones.as_ref());
+            Crew::start(&workload, parts, &choice, shape, &halt, &mut others_ready)
+        })
         .inspect_err(|_| targets.iter().for_each(|target| target.put_back()))?;
     if let Err(error) = crew.gather(&workload, (stop, &halt), listener, &mut gathered) {
         // No job may go on issuing I/O for a run that has failed.

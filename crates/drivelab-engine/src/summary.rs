@@ -59,6 +59,7 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
         "threads": threads(outcome),
         "arrivals": arrivals(workload, outcome),
         "recorder": recorder(workload, outcome),
+        "zones": zones(outcome),
         "stopped_by": stopped_by(outcome).as_str(),
     })
 }
@@ -177,6 +178,16 @@ fn recorder(workload: &Workload, outcome: &Outcome) -> Value {
     let rows: u64 = outcome.jobs.iter().map(|job| job.recorded.0).sum();
     let stall_ns: u64 = outcome.jobs.iter().map(|job| job.recorded.1).sum();
     json!({"rows": rows, "stall_ns": stall_ns})
+}
+
+/// What jobs on zones did to them besides writing.
+fn zones(outcome: &Outcome) -> Value {
+    let mut counts = outcome.jobs.iter().filter_map(|job| job.zones).peekable();
+    if counts.peek().is_none() {
+        return Value::Null;
+    }
+    let (resets, finishes) = counts.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    json!({"resets": resets, "finishes": finishes})
 }
 
 /// The reason that a reader must know first: an error, then a stop, then what the jobs say.

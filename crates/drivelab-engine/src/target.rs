@@ -5,7 +5,7 @@ mod namespace;
 mod page_cache;
 mod prepare;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -216,6 +216,18 @@ impl Target {
     #[must_use]
     pub fn is_block_device(&self) -> bool {
         self.is_block_device
+    }
+
+    /// What the kernel tells of the open file; `None` for the null backend.
+    #[must_use]
+    pub fn metadata(&self) -> Option<Metadata> {
+        self.file.as_ref().and_then(|file| file.metadata().ok())
+    }
+
+    /// End of the range in bytes.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start + self.length
     }
 
     /// Start of the range in bytes.

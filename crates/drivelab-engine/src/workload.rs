@@ -8,6 +8,7 @@ mod pacing;
 mod target;
 mod tree;
 mod validate;
+mod zoned;
 
 pub use access::{Access, AccessKind, CacheAdvice, Zone};
 pub use backend::BackendName;
@@ -17,6 +18,7 @@ pub use pacing::{Pacing, PacingKind};
 use serde::Deserialize;
 pub use target::{Held, TargetRange};
 pub use tree::Tree;
+pub use zoned::ZonedDrive;
 
 use crate::buffer::{STAMP_DISTANCE, STAMP_SIZE};
 use crate::error::{Code, EngineError, Result};
@@ -232,6 +234,9 @@ pub struct Workload {
     /// Files of each job.
     #[serde(default)]
     pub job_files: JobFiles,
+    /// How the zones of the target are used, where it has or is to have any.
+    #[serde(default)]
+    pub zoned_drive: Option<ZonedDrive>,
     /// What was recorded, and is issued in place of the operations, sizes and addresses above, which sum it up.
     #[serde(default)]
     pub recording: Option<Recording>,
@@ -246,6 +251,7 @@ impl Workload {
     pub fn from_json(text: &str) -> Result<Self> {
         let mut workload: Self = serde_json::from_str(text)
             .map_err(|error| EngineError::new(Code::InvalidWorkload, format!("not a workload: {error}")))?;
+        workload.zoned_drive.take_if(|zoned| !zoned.is_used);
         workload.validate()?;
         let largest = [workload.largest_moved(), workload.largest_block()];
         if let Some(recording) = &mut workload.recording {

@@ -70,6 +70,7 @@ def io_json(
         "errors": engine["errors"],
         "arrivals": engine["arrivals"],
         "all_phases": engine["all_phases"],
+        "zones": engine.get("zones"),
         "devices": [_device_json(asdict(counts), measured) for counts in measured.devices],
         "context": measured.context,
         "intervals": intervals_json(measured.intervals),
@@ -206,6 +207,8 @@ def io_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for counts in document["devices"]:
         yield _device_line(counts)
     yield from _traced_lines(document)
+    if zones := document["zones"]:
+        yield f"  zones         {zones['resets']} reset, {zones['finishes']} finished before they were full"
     arrivals = document["arrivals"]
     if arrivals:
         yield f"  arrivals      {arrivals['scheduled']} scheduled, {arrivals['late']} late, {arrivals['missed']} missed"

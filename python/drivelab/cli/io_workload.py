@@ -86,14 +86,14 @@ def _as_typed(error: ValidationError) -> DrivelabError:
 
 def _keys(options: IoOptions) -> dict[str, Any]:
     keys: dict[str, Any] = {}
-    tables: dict[str, dict[str, Any]] = {"access": {}, "contents": {}, "pacing": {}}
+    tables: dict[str, dict[str, Any]] = {"access": {}, "contents": {}, "pacing": {}, "zoned_drive": {}}
     for one in flags().values():
         into = tables[one.path[0]] if len(one.path) > 1 else keys
         if one.flag not in _FORMS_OF_THEIR_OWN:
             into[one.path[-1]] = _parsed(one, getattr(options, one.flag))
     default_access = "sequential" if options.file_state == "append" or options.files else "random"
     keys["access"] = tables["access"] | parse_access(options.access or default_access)
-    keys["contents"] = tables["contents"]
+    keys |= {name: tables[name] for name in ("contents", "zoned_drive")}
     operations, sizes = parse_operations(options.operation), parse_block_sizes(options.block_size)
     keys |= _one_or_mix("operation", [share.model_dump(include={"operation", "weight"}) for share in operations])
     keys |= _one_or_mix("block_size", [share.model_dump() for share in sizes], "bytes")
@@ -160,6 +160,9 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
         if value != DEFAULTS[name] and access != kind:
             yield f"{option} has no effect with --access {access}: it is for {kind}"
     yield from _of_order_without_effect(workload)
+    for name in ("zone_size", "max_open_zones"):
+        if getattr(options, name) != DEFAULTS[name] and not options.zoned_drive:
+            yield f"--{name.replace('_', '-')} has no effect without --zoned-drive"
     if options.verify and not any(share.operation == "read" for share in workload.operations):
         yield "--verify has no effect: nothing is read"
     if options.sync_at_end and not (workload.writes_contents and method in SYNC_CALLS):

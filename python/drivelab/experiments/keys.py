@@ -16,6 +16,7 @@ from drivelab.model.told import told_fields
 from drivelab.model.view import METRIC_NAMES, PLACES
 from drivelab.model.workload import Access, Contents, Pacing
 from drivelab.model.workload_keys import WorkloadKeys
+from drivelab.model.zoned_drive import ZonedDrive
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +221,7 @@ KEYS: dict[str, dict[str, Key]] = {
     "Contents": _keys_of(Contents),
     "Pacing": _keys_of(Pacing),
     "JobFiles": _keys_of(JobFiles),
+    "ZonedDrive": _keys_of(ZonedDrive),
     "Reference": {
         "workload": Key("a name", "", "the workload", is_required=True),
         "levels": Key("a table", "{}", "level of each factor, as in its `levels`; others stand at their first"),

@@ -25,6 +25,7 @@ from drivelab.model.view import View
 from drivelab.model.workload import Access, Contents, Pacing
 from drivelab.model.workload_keys import SizeShare
 from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.model.zoned_drive import ZonedDrive
 
 _SHOWN_CHARACTERS_MAX = 60
 # the keys of every table that a file can have, by the path to it without numbers
@@ -42,6 +43,7 @@ _TABLES: Tables = {
     ("workloads", "contents"): Contents,
     ("workloads", "pacing"): Pacing,
     ("workloads", "job_files"): JobFiles,
+    ("workloads", "zoned_drive"): ZonedDrive,
 }
 _FACTORS: dict[str, type[BaseModel]] = {
     "filesystem": FileSystemFactor,

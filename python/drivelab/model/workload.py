@@ -18,6 +18,7 @@ from drivelab.model.job_files import JobFiles
 from drivelab.model.recording import Recorded
 from drivelab.model.told import HOW, WHERE, WRITTEN, key
 from drivelab.model.zone import Zone
+from drivelab.model.zoned_drive import ZonedDrive
 
 BlockOperationName = Literal["read", "write", "trim"]
 TreeOperationName = Literal[
@@ -343,6 +344,7 @@ class Workload(FrozenModel):
     rewrite_fraction: float = Field(default=0.0, ge=0, le=1)
     tree: Tree | None = None
     verify: bool = False
+    zoned_drive: ZonedDrive = ZonedDrive()
     recording: Recorded | None = None
     watches_burst: bool = False
 

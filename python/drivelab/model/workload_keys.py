@@ -27,6 +27,7 @@ from drivelab.model.workload import (
     SyncOrder,
     TreeOperationName,
 )
+from drivelab.model.zoned_drive import ZonedDrive
 
 
 def _names(literal: Any) -> str:
@@ -133,6 +134,9 @@ class WorkloadKeys(FrozenModel):
     sync_order: SyncOrder = key(
         "after_write", "when a sync call is due: when so many writes have ended; or, as in fio until 3.37, before "
         "another I/O once so many were issued, and again until what ended last is a sync call")
+    zoned_drive: ZonedDrive = key(
+        ZonedDrive(), "how the zones of a drive are used that takes writes only at write pointers", takes="a table",
+        written="{ is_used = false }")
     file_state: FileState = key(
         "overwrite", "what the file is like before: written, empty and growing, with space that is only reserved, with "
         "a length and no space; on a bare device there is no such difference, and everything overwrites", WRITTEN,

@@ -66,6 +66,7 @@ class _Engine(TypedDict, total=False):
     drain_ns: int
     stopped_by: str
     abandoned_jobs: int | None
+    zones: dict[str, int] | None
 
 
 class _Trim(TypedDict, total=False):

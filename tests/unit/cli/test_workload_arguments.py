@@ -16,6 +16,7 @@ from drivelab.model.told import told_fields
 from drivelab.model.workload import Access, Contents, Pacing, Workload
 from drivelab.model.workload_keys import WorkloadKeys
 from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.model.zoned_drive import ZonedDrive
 
 # keys of a workload that no flag of io is for, and why
 WITHOUT_A_FLAG = {
@@ -29,6 +30,18 @@ WITHOUT_A_FLAG = {
     ("access", "zone_bytes"): "for job files of fio",
     ("access", "zone_io_bytes"): "for job files of fio",
     ("access", "zone_skip_bytes"): "for job files of fio",
+    ("zoned_drive",): "a flag for most of its numbers",
+    **{
+        ("zoned_drive", name): "for job files of fio"
+        for name in (
+            "zone_capacity_bytes",
+            "job_max_open_zones",
+            "ignores_drive_limit",
+            "reads_beyond_write_pointer",
+            "reset_threshold",
+            "reset_frequency",
+        )
+    },
     ("pacing", "think_after_ns"): "for experiments that leave a drive idle at known times",
     ("watches_burst",): "for the experiment burst",
     ("contents",): "a flag for each of its numbers",
@@ -156,6 +169,8 @@ def test_orders_rewrites_and_pauses_reach_the_workload() -> None:
             "--sync-every has no effect",
         ),
         ({"think_every": 3}, "--think-every has no effect"),
+        ({"max_open_zones": 3}, "--max-open-zones has no effect"),
+        ({"zone_size": "1MiB"}, "--zone-size has no effect"),
     ],
 )
 def test_what_changes_nothing_is_told(options: dict[str, Any], words: str) -> None:
@@ -166,7 +181,7 @@ def test_what_changes_nothing_is_told(options: dict[str, Any], words: str) -> No
 
 def test_every_key_of_a_workload_is_told_of_and_has_a_flag_or_a_reason_for_none() -> None:
     told = {one.path: one for one in told_fields(WorkloadKeys)}
-    tables = {"access": Access, "contents": Contents, "pacing": Pacing, "job_files": JobFiles}
+    tables = {"access": Access, "contents": Contents, "pacing": Pacing, "job_files": JobFiles, "zoned_drive": ZonedDrive}
     keys = {(name,) for name in WorkloadPattern.model_fields}
     keys |= {(table, name) for table, model in tables.items() for name in model.model_fields}
     assert keys == set(told)

@@ -33,6 +33,13 @@ pub fn choose(workload: &Workload) -> Result<Choice> {
     if asked == BackendName::Auto {
         return automatic(workload);
     }
+    let keeps_to_zones = matches!(asked, BackendName::Sync | BackendName::Uring | BackendName::Aio);
+    if workload.zoned_drive.is_some() && !keeps_to_zones {
+        let what = format!("the {} backend does not keep to zones", asked.name());
+        return Err(EngineError::new(Code::Unsupported, what)
+            .at("backend")
+            .advise("use --backend sync, uring or aio"));
+    }
     refuse_impossible(asked, workload)?;
     match asked {
         BackendName::Uring => ring::probe()?,
@@ -45,11 +52,12 @@ pub fn choose(workload: &Workload) -> Result<Choice> {
 
 /// A simulated drive takes commands, and knows no kernel.
 fn simulated(workload: &Workload) -> Result<Choice> {
-    let refusals: [(bool, Refusal); 5] = [
+    let refusals: [(bool, Refusal); 6] = [
         (
             workload.backend != BackendName::Auto,
             ("a simulated drive is reached through no interface of the kernel", "leave out --backend"),
         ),
+        (workload.zoned_drive.is_some(), ("a simulated drive has no zones", "leave the zones out")),
         (workload.tree.is_some(), ("a simulated drive has no file system", "use reads and writes of blocks")),
         (workload.verify, ("a simulated drive keeps no data that could be verified", "leave out --verify")),
         (

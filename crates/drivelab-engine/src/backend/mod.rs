@@ -9,6 +9,7 @@ pub mod choose;
 pub mod files;
 pub mod mmap;
 pub mod null;
+pub mod on_zones;
 pub mod posixaio;
 pub mod ring;
 pub mod simulated;
@@ -77,6 +78,9 @@ pub trait Backend {
 
     /// Whether the operations are on files, whose numbers are the addresses.
     const IS_ON_TREE: bool = false;
+
+    /// Whether zones say where each I/O goes.
+    const IS_ON_ZONES: bool = false;
 
     /// Whether one call both sends and waits: then `submit_and_wait` costs less than `submit` and `reap`,
     /// and the moment between the two is not seen.

@@ -17,6 +17,9 @@ impl<B: Backend> Job<B> {
         let slot = self.slots[completion.slot as usize];
         let event = usize::from(slot.event);
         let result = self.judge(event, &slot, completion);
+        if B::IS_ON_ZONES {
+            self.leave_zone(&slot);
+        }
         self.count(event, &slot, result, now);
         if self.parts.recorder.is_some() && self.window.contains(slot.intended) {
             self.record(event, &slot, result, now);

@@ -9,6 +9,7 @@ use crate::series::{Counts, Interval};
 use crate::wake;
 use crate::window::StopReason;
 use crate::workload::Operation;
+use crate::zones::OwnZones;
 
 const WRITE: usize = Operation::Write as usize;
 
@@ -84,6 +85,7 @@ impl<B: Backend> Job<B> {
         self.outcome.stop_reason = self.window.reason();
         self.outcome.window_ticks = (self.window.start(), self.window.end(), now);
         self.outcome.usage = self.window.usage();
+        self.outcome.zones = self.parts.zones.as_ref().map(OwnZones::counts);
         self.outcome
     }
 }

@@ -40,8 +40,13 @@ impl Plain {
             workload.record_ios || workload.verify || workload.rewrites() || !parts.cached.is_empty();
         let moves_data =
             drawn.is_some_and(|drawn| matches!(drawn.operation, Operation::Read | Operation::Write));
-        let is_plain =
-            moves_data && !has_followers && !waits && !is_seen && !stops_at_range_end && !B::IS_ON_TREE;
+        let is_plain = moves_data
+            && !has_followers
+            && !waits
+            && !is_seen
+            && !stops_at_range_end
+            && !B::IS_ON_TREE
+            && !B::IS_ON_ZONES;
         drawn.filter(|_| is_plain).map(|drawn| Self { drawn })
     }
 

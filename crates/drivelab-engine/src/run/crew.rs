@@ -24,6 +24,7 @@ use crate::target::{CachedRange, Target};
 use crate::wake;
 use crate::window::range_of_job;
 use crate::workload::Workload;
+use crate::zones::{OwnZones, ZoneTable};
 
 /// After a stop the caller waits this long for outstanding I/O, then goes without.
 const PATIENCE_AFTER_STOP: Duration = Duration::from_secs(5);
@@ -51,7 +52,7 @@ impl Crew {
     /// the moment; `None` is a wish to stop.
     pub(super) fn start(
         workload: &Arc<Workload>,
-        targets: &[Arc<Target>],
+        (targets, zones): (&[Arc<Target>], Option<&Arc<ZoneTable>>),
         choice: &Choice,
         shape: Shape,
         halt: &Arc<AtomicBool>,
@@ -73,6 +74,8 @@ impl Crew {
             let (gate, gate_receiver) = channel::<u64>();
             let (intervals, chunks) = crew.spares(workload, &shape);
             let range = range_of_job(workload, job, target.start(), target.length());
+            let zones = zones.map(|zones| zones.for_job(workload, target, range)).transpose()?;
+            let range = zones.as_ref().map_or(range, OwnZones::range);
             let parts = JobParts {
                 workload: Arc::clone(workload),
                 job,
@@ -83,6 +86,7 @@ impl Crew {
                 messages: sender.clone(),
                 intervals,
                 cached: cached_ranges(workload, targets, range),
+                zones,
                 recorder: workload.record_ios.then(|| Recorder::new(job, sender.clone(), chunks)),
                 start_ticks: 0,
             };

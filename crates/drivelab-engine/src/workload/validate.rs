@@ -23,6 +23,7 @@ impl Workload {
             self.rules_of_tree(),
             self.rules_of_recording(),
             self.rules_of_files(),
+            self.rules_of_zones(),
         ];
         match rules.iter().flatten().find(|(broken, _)| *broken) {
             Some((_, rule)) => Err(EngineError::new(Code::InvalidWorkload, *rule).at("workload")),
@@ -203,6 +204,7 @@ impl Workload {
                 self.tree.is_some() || self.recording.is_some() || self.target.simulated.is_some(),
                 "job_files: what goes to a tree, or was recorded, names its own",
             ),
+            (self.zoned_drive.is_some(), "job_files: a drive of zones is one"),
             (self.file_state == FileState::Append, "file_state: of several files none is appended to"),
             (
                 self.accesses().any(|access| access.zone_bytes > 0 || access.kind == AccessKind::Same),

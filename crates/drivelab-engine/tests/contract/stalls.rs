@@ -139,6 +139,7 @@ fn drive<const ASYNCHRONOUS: bool>(workload: Workload, stall: (u64, u64)) -> See
         messages,
         intervals: channel().1,
         cached: Vec::new(),
+        zones: None,
         recorder: Some(recorder),
         start_ticks,
     };

@@ -9,8 +9,8 @@ use super::{Message, bug};
 use crate::backend::files::{OnFiles, OneFile, SeveralFiles};
 use crate::backend::transfer::{Pipe, Reservation, Transferring};
 use crate::backend::{
-    aio::Aio, blocking::Blocking, mmap::Mmap, null::Null, posixaio::Posixaio, stdio::Stdio, sync::Sync,
-    tree::Tree, uring::Uring, uring_cmd::UringCmd,
+    aio::Aio, blocking::Blocking, mmap::Mmap, null::Null, on_zones::OnZones, posixaio::Posixaio,
+    stdio::Stdio, sync::Sync, tree::Tree, uring::Uring, uring_cmd::UringCmd,
 };
 use crate::buffer::Buffers;
 use crate::error::{EngineError, Result};
@@ -18,6 +18,7 @@ use crate::job::{Job, JobOutcome, JobParts};
 use crate::target::Target;
 use crate::wake;
 use crate::workload::BackendName;
+use crate::zones::OwnZones;
 
 /// A job's thread: prepares, says that it is ready, waits for the start, runs, and reports.
 pub(super) fn run_thread(
@@ -76,6 +77,15 @@ fn prepare_and_run(
     if let Some(tree) = target.tree() {
         let backend = Tree::new(&workload, tree, parts.job).map(Blocking::new);
         return run_with!(backend);
+    }
+    if let Some(resets) = parts.zones.as_ref().map(OwnZones::resets) {
+        return match backend {
+            BackendName::Uring => {
+                run_with!(Uring::new(&workload, OneFile, targets, &buffers).map(OnZones::with(resets)))
+            }
+            BackendName::Aio => run_with!(Aio::new(&workload, OneFile, targets).map(OnZones::with(resets))),
+            _ => run_with!(Result::Ok(OnZones::with(resets)(Blocking::new(Sync::new(target, &workload))))),
+        };
     }
     if targets.len() > 1 {
         let files = SeveralFiles { span: parts.range.0 + parts.range.1 };
