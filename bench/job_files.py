@@ -137,8 +137,10 @@ def translated(words: list[str], folder: Path) -> Translation:
 
 
 def environment() -> Environment:
-    """This computer, on which no file or drive of anybody's is looked at."""
-    return replace(environment_of_host(), variables=dict(os.environ), size_of=Environment().size_of)
+    """This computer, on which no file or drive of anybody's is looked at: sizes in zones are those of one of 1 GiB."""
+    nothing_there = Environment().size_of
+    host = environment_of_host()
+    return replace(host, variables=dict(os.environ), size_of=nothing_there, zone_size_of=lambda _path: 2**30)
 
 
 def table(outcomes: Mapping[str, list[Outcome]]) -> str:

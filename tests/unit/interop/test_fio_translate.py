@@ -317,7 +317,7 @@ def test_options_that_contradict_each_other_are_refused(job: Any, lines: str) ->
 @pytest.mark.parametrize(
     "lines",
     [
-        "zonemode=zbd", "read_iolog=x", "opendir=/data", "filename=-", "size=3z", "io_size=2z", "profile=act",
+        "read_iolog=x", "opendir=/data", "filename=-", "profile=act",
         "create_only=1", "bs=2g", "numjobs=2000", "numjobs=100\noffset_increment=5",
     ],
 )  # fmt: skip

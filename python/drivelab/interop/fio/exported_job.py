@@ -132,7 +132,9 @@ def _direction(
     # a synchronous call has no submission of its own: as with fio's psync, the whole is the completion
     total = _histogram(measured, direction, "total")
     completion = _histogram(measured, direction, "completion") or total
-    return {
+    zones = [each.engine.get("zones") or {} for each in measured] if direction == "write" else []
+    resets = {"drivelab_zone_resets": sum(found["resets"] for found in zones)} if any(zones) else {}
+    return resets | {
         "io_bytes": moved,
         "io_kbytes": moved // 1024,
         "bw_bytes": round(moved / seconds) if seconds else 0,

@@ -62,7 +62,7 @@ def job_options(workload: Workload, backend: str) -> dict[str, str]:
         "group_reporting": "1",
         "randseed": str(workload.seed),
     }
-    return options | _limits(workload) | _mix(workload) | _durability(workload) | _order(workload)
+    return options | _limits(workload) | _mix(workload) | _durability(workload) | _order(workload) | _zones(workload)
 
 
 def rw_of(workload: Workload) -> str:
@@ -128,6 +128,25 @@ def _durability(workload: Workload) -> dict[str, str]:
         calls = {} if durability.at_end else {durability.method: str(durability.every_writes)}
         return calls | ({"end_fsync": "1"} if durability.at_end or durability.last == "always" else {})
     return {} if durability.method == "none" else {"drivelab_durability": durability.method}
+
+
+def _zones(workload: Workload) -> dict[str, str]:
+    asked = workload.zoned_drive
+    if not asked.is_used:
+        return {}
+    numbers = {
+        "zonesize": asked.zone_size_bytes,
+        "zonecapacity": asked.zone_capacity_bytes,
+        "max_open_zones": asked.max_open_zones,
+        "job_max_open_zones": asked.job_max_open_zones,
+        "ignore_zone_limits": int(asked.ignores_drive_limit),
+        "read_beyond_wp": int(asked.reads_beyond_write_pointer),
+        "zone_reset_threshold": asked.reset_threshold,
+        "zone_reset_frequency": asked.reset_frequency,
+    }
+    return {"zonemode": "zbd"} | {
+        name: f"{number:g}" if isinstance(number, float) else str(number) for name, number in numbers.items() if number
+    }
 
 
 def _order(workload: Workload) -> dict[str, str]:

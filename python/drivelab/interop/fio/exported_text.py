@@ -104,7 +104,7 @@ def _direction_lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
     bytes_per_s = found["io_bytes"] * 1000 // runtime_ms
     iops = shortened(found["total_ios"] * 1000 // runtime_ms, _RATE_WIDTH)
     moved = shortened(found["io_bytes"], _RATE_WIDTH, binary=True)
-    zones = "; 0 zone resets" if name == "write" else ""
+    zones = f"; {found.get('drivelab_zone_resets', 0)} zone resets" if name == "write" else ""
     yield f"  {name}: IOPS={iops}, BW={_both(bytes_per_s, 'B/s')}({moved}B/{found['runtime']}msec){zones}"
     for kind in ("slat", "clat", "lat"):
         if found[f"{kind}_ns"].get("N"):

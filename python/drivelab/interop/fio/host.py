@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
+from pathlib import Path
 
 from drivelab.interop.fio.translated import Environment
+
+_SECTOR_BYTES = 512
 
 
 def environment_of_host() -> Environment:
@@ -16,6 +20,7 @@ def environment_of_host() -> Environment:
         memory_bytes=os.sysconf("SC_PHYS_PAGES") * page_bytes,
         page_bytes=page_bytes,
         size_of=size_of,
+        zone_size_of=zone_size_of,
     )
 
 
@@ -32,4 +37,19 @@ def size_of(path: str) -> int | None:
         finally:
             os.close(descriptor)
     except (OSError, ValueError):
+        return None
+
+
+def zone_size_of(path: str) -> int | None:
+    """Bytes of a zone of a zoned drive; None if it is none, or can't be looked at."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISBLK(found.st_mode):
+            return None
+        device = Path(f"/sys/dev/block/{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}").resolve()
+        queue = next(each / "queue" for each in (device, device.parent) if (each / "queue").is_dir())
+        if (queue / "zoned").read_text().strip() == "none":
+            return None
+        return int((queue / "chunk_sectors").read_text()) * _SECTOR_BYTES or None
+    except (OSError, ValueError, StopIteration):
         return None

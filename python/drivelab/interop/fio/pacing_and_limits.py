@@ -56,8 +56,6 @@ def _moved_bytes(options: JobOptions, placed: Placing, io: Issued) -> int:
     asked = options.amount("io_size")
     size = options.amount("size")
     loops = max(1, options.number("loops"))
-    if asked is not None and asked.measure == "zones":
-        raise options.refuse("io_size", "it is a number of zones, and drivelab knows no zoned drives")
     if options.has("filesize") and _is_smaller(size, placed.job_bytes):
         once = size.value // _parts(placed) if size else 0
     else:

@@ -227,8 +227,6 @@ def _is_bytes(options: JobOptions, name: str) -> bool:
 def _bytes_or_fraction(options: JobOptions, name: str, existing: int | None) -> tuple[int, float]:
     """Bytes of a size; or the part that per cent are, where what they are of is not known."""
     amount = options.amount(name) or Amount(0)
-    if amount.measure == "zones":
-        raise options.refuse(name, f"{name} is a number of zones, and drivelab knows no zoned drives")
     if amount.measure == "bytes":
         return amount.value, 1.0
     if existing is not None:
@@ -271,8 +269,6 @@ def _with_increment(placed: Placing, options: JobOptions, io: Issued, existing: 
             options.tell("offset_increment", "approximated", "each job has a part of its own, of the same size")
         fraction = min(1.0, amount.value / 100 * placed.job_count)
         return replace(placed, shares_range=False, fraction=fraction if not placed.range_bytes else 1.0)
-    if amount.measure == "zones":
-        raise options.refuse("offset_increment", "it is a number of zones, and drivelab knows no zoned drives")
     if distance == placed.range_bytes:
         return replace(placed, shares_range=False)
     alignment = _alignment(options, io, "offset", "offset_increment")

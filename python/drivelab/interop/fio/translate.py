@@ -30,6 +30,7 @@ from drivelab.interop.fio.translated import (
     Translation,
 )
 from drivelab.interop.fio.translation_of_io import Issued, issued
+from drivelab.interop.fio.zoned import is_zoned, with_sizes_in_bytes, zoned_drive
 from drivelab.model.errors import DrivelabError
 from drivelab.model.workload_pattern import WorkloadPattern
 
@@ -108,6 +109,7 @@ def engine_of(options: JobOptions) -> Engine:
 def _translated(
     options: JobOptions, turn: Turn, environment: Environment, known_bytes: dict[str, int]
 ) -> list[TranslatedJob]:
+    options = with_sizes_in_bytes(options, environment)
     engine = engine_of(options)
     _refuse_what_cannot_be(options)
     if engine.tree_operation:
@@ -139,8 +141,6 @@ def _translated(
 
 
 def _refuse_what_cannot_be(options: JobOptions) -> None:
-    if options.choice("zonemode").word == "zbd":
-        raise options.refuse("zonemode", "zonemode=zbd: drivelab knows no zoned drives", do="use zonemode=none")
     if options.has("read_iolog"):
         what = "read_iolog: a recording has a command of its own"
         raise options.refuse("read_iolog", what, do=replay_command(options))
@@ -169,7 +169,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         what = f"a range of {placed.range_bytes} B is too small for a block of {min(io.all_sizes)} B"
         raise options.refuse("size", what, code="U033", do="use a larger size or a smaller bs")
     keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
-    keys |= durability(options, io, placed.range_bytes) | contents(options)
+    keys |= durability(options, io, placed.range_bytes) | contents(options) | zoned_drive(options)
     keys["queue_depth"] = _depth(options, engine, placed)
     keys["submission_batch"] = engine.submission_batch(options.number("iodepth_batch"), keys["queue_depth"])
     if options.number("iodepth_batch_complete_max") >= keys["queue_depth"]:
@@ -194,7 +194,9 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
             keys.pop("offset", None)
     elif placed.fraction < 1:
         keys["fill_level"] = placed.fraction
-    if verifies(options) and can_verify(options, io) and tell_of_checks(options, io):
+    if verifies(options) and is_zoned(options):
+        options.tell("verify", "not-honoured", "on zones nothing is checked")
+    elif verifies(options) and can_verify(options, io) and tell_of_checks(options, io):
         keys["verify"] = engine.backend != "null"
     if any(options.has(name) for name in LOG_OPTIONS):
         keys["record_ios"] = True

@@ -203,6 +203,8 @@ class Environment:
     size_of : callable
         Bytes of an existing file or block device by its path; None if there is none.
         Sizes in per cent and files that exist already need it.
+    zone_size_of : callable
+        Bytes of a zone of a zoned drive by its path; None if it is none. Sizes in zones need it.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -210,3 +212,4 @@ class Environment:
     memory_bytes: int = 2**30
     page_bytes: int = 4096
     size_of: Callable[[str], int | None] = _nothing_there
+    zone_size_of: Callable[[str], int | None] = _nothing_there
