@@ -81,6 +81,24 @@ def test_reads_go_where_an_earlier_workload_has_written(data: Path) -> None:
     assert in_order == [(number * BLOCK, BLOCK) for number in range(5)]
 
 
+@pytest.mark.parametrize("backend", ["sync", "uring"])
+def test_what_was_written_is_verified_and_nothing_older_is_left(data: Path, backend: str) -> None:
+    depth = 1 if backend == "sync" else 8
+    random = {"backend": backend, "queue_depth": depth, "verify": True, "limits": {"bytes": ZONE * ZONES}}
+    run_workload(zoned(data, block_sizes=[{"bytes": BLOCK // 2}]))
+    writes = issued(run := run_workload(zoned(data, **random)), WRITE)
+    # each zone is filled once, and none is written again
+    assert len(set(writes)) == len(writes) == ZONES * CAPACITY // BLOCK
+    assert run.summary["zones"]["resets"] == ZONES
+    reads = {"operations": [{"operation": "read"}], "access": {"kind": "sequential"}, "limits": {}, "verify": True}
+    read = run_workload(zoned(data, **reads))
+    assert sorted(issued(read, READ)) == sorted(writes)
+    assert read.summary["errors"] == []
+    data.write_bytes(bytes(ZONE * ZONES))
+    failed = run_workload(zoned(data, **reads))
+    assert [error["name"] for error in failed.summary["errors"]] == ["EILSEQ"]
+
+
 def test_what_is_less_than_a_block_at_the_end_of_a_zone_is_given_up(data: Path) -> None:
     block = 320 << 10
     run = run_workload(zoned(data, block_sizes=[{"bytes": block}], access={"kind": "sequential"}, limits={}))
@@ -101,6 +119,8 @@ def test_what_is_less_than_a_block_at_the_end_of_a_zone_is_given_up(data: Path) 
         ({}, {"block_sizes": [{"bytes": 2 * ZONE}]}, "E308", "at most one"),
         ({}, {"operations": [{"operation": "trim"}]}, "E308", "to be trimmed: one"),
         ({}, {"access": {"kind": "reverse"}}, "E301", "on zones it is sequential"),
+        ({}, {"verify": True, "block_sizes": [{"bytes": 320 << 10}]}, "E308", "do not fill zones"),
+        ({}, {"verify": True, "operations": [{"operation": "read"}, {"operation": "write"}]}, "E301", "verified after"),
         ({}, {"backend": "mmap"}, "E313", "does not keep to zones"),
         ({}, {"target": {"path": "", "offset_bytes": BLOCK, "size_bytes": ZONE}}, "E309", "no whole zone"),
     ],

@@ -99,18 +99,19 @@ impl ZoneTable {
         target: &Target,
         range: (u64, u64),
     ) -> Result<OwnZones> {
+        let name = &workload.target.path;
         let job = self.jobs.fetch_add(1, Ordering::Relaxed);
         let mut zones = lock(&self.zones);
-        let writes = workload.uses(Operation::Write);
-        zones.refuse_blocks(workload).map_err(|error| error.at(&workload.target.path))?;
-        let whole = zones.whole_zones(range, workload.changes_target());
-        let range = whole.map_err(|error| error.at(&workload.target.path))?;
-        if writes {
-            zones
-                .open_those_in_use(range, job, &self.asked)
-                .map_err(|error| error.at(&workload.target.path))?;
+        zones.refuse_blocks(workload).map_err(|error| error.at(name))?;
+        let range = zones.whole_zones(range, workload.changes_target()).map_err(|error| error.at(name))?;
+        if workload.uses(Operation::Write) {
+            zones.open_those_in_use(range, job, &self.asked).map_err(|error| error.at(name))?;
         }
-        Ok(OwnZones::new(Arc::clone(self), target.fd(), job, range, workload))
+        drop(zones);
+        let mut own = OwnZones::new(Arc::clone(self), target.fd(), job, range, workload);
+        let failed = |(error, offset)| EngineError::from_os(&resetting(offset), name, &error);
+        own.begin_empty().map_err(failed)?;
+        Ok(own)
     }
 
     /// Start and end of the zone at an offset.
@@ -122,6 +123,11 @@ impl ZoneTable {
     fn wait(&self) {
         drop(self.changed.wait_timeout(lock(&self.zones), PATIENCE));
     }
+}
+
+/// What failed, where a zone was to be made empty or full.
+pub(crate) fn resetting(offset: u64) -> String {
+    format!("reset the zone at {offset} B")
 }
 
 /// Device and number of a drive or a file, and when that was made: numbers come again.

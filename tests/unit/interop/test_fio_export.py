@@ -21,6 +21,7 @@ from drivelab.interop.fio.exported_options import is_expressible, job_options, r
 from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distribution, latency_stats, rate_stats
 from drivelab.model.histogram import Histogram
 from drivelab.model.workload import Access, OperationShare, TargetRange, Workload
+from drivelab.model.zoned_drive import ZonedDrive
 from drivelab.store.read import open_run
 
 RUNS = sorted(path.parent for path in (Path(__file__).parents[2] / "golden" / "runs").glob("*/run.json"))
@@ -106,6 +107,22 @@ def test_behind_a_ramp_counts_over_time_are_the_rate_that_is_told_everywhere() -
     assert found["iops"] == pytest.approx(rate)
     assert found["total_ios"] / found["runtime"] * 1000 == pytest.approx(rate, rel=1e-3)
     assert found["bw_bytes"] == pytest.approx(found["io_bytes"] / found["runtime"] * 1000, rel=1e-3)
+
+
+def test_resets_of_zones_are_told_as_fio_tells_them() -> None:
+    run = open_run(GRID)
+    measured = run.measurement(run.trial_names[0])
+    on_zones = replace(measured, engine={**measured.engine, "zones": {"resets": 3, "finishes": 1}})
+    assert job_result("job", [on_zones, on_zones])["write"]["drivelab_zone_resets"] == 6
+    assert "drivelab_zone_resets" not in job_result("job", [measured])["write"]
+
+
+def test_what_is_asked_of_zones_is_asked_of_fio() -> None:
+    zones = ZonedDrive(is_used=True, max_open_zones=4, reset_frequency=0.5)
+    found = job_options(Workload(target=TargetRange(path="/dev/sdx"), zoned_drive=zones), "sync")
+    assert found.items() >= {"zonemode": "zbd", "max_open_zones": "4", "zone_reset_frequency": "0.5"}.items()
+    assert "zonesize" not in found
+    assert "zonemode" not in job_options(Workload(target=TargetRange(path="/dev/sdx")), "sync")
 
 
 def test_latencies_are_those_of_numpy() -> None:

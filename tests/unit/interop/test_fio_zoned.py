@@ -22,10 +22,10 @@ ZONED = replace(PLAIN, zone_size_of=lambda path: ZONE_BYTES if path == "/dev/sdx
 def job(tmp_path: Path) -> Any:
     """Translates the lines of one job on zones."""
 
-    def translate(lines: str, environment: Environment = ZONED) -> TranslatedJob:
+    def translate(lines: str, environment: Environment = ZONED, *, strict: bool = True) -> TranslatedJob:
         path = tmp_path / "zones.fio"
         path.write_text(f"[job]\nfilename=/dev/sdx\nzonemode=zbd\n{lines}\n")
-        (only,) = translate_file(path, environment, strict=True).jobs
+        (only,) = translate_file(path, environment, strict=strict).jobs
         return only
 
     return translate
@@ -101,8 +101,17 @@ def test_what_is_not_done_on_zones_is_refused(job: Any, lines: str) -> None:
     assert caught.value.code == "U035"
 
 
-@pytest.mark.provokes("U036")
-def test_strict_refuses_checks_on_zones(job: Any) -> None:
-    with pytest.raises(DrivelabError) as caught:
-        job("rw=write\nverify=crc32c")
-    assert caught.value.code == "U036"
+def test_random_writes_are_read_in_order_to_be_verified(job: Any) -> None:
+    found = job("rw=randwrite\nverify=crc32c\nsize=8z\nio_size=4z", strict=False)
+    assert found.pattern.verify
+    reads = found.verify_pattern
+    assert (reads.operation, reads.access.kind, reads.bytes) == ("read", "sequential", 4 * ZONE_BYTES)
+    assert reads.zoned_drive.is_used
+
+
+@pytest.mark.parametrize("lines", ["rw=randrw", "rw=write\nsize=1z\nloops=2", "rw=write\ntime_based\nruntime=1"])
+def test_reads_among_writes_and_what_is_written_again_are_not_checked(job: Any, lines: str) -> None:
+    found = job(f"{lines}\nverify=crc32c", strict=False)
+    assert not found.pattern.verify
+    assert found.verify_pattern is None
+    assert next(note.effect for note in found.notes if note.option == "verify") == "not-honoured"

@@ -5,7 +5,7 @@ use crate::backend::{Backend, Wait};
 use crate::error::{EngineError, Result};
 use crate::window::StopReason;
 use crate::workload::Operation;
-use crate::zones::Next;
+use crate::zones::{Next, resetting};
 
 impl<B: Backend> Job<B> {
     /// The next I/O; `None` when there is no place for it any more, or the job is to end while it waits for one.
@@ -27,8 +27,8 @@ impl<B: Backend> Job<B> {
                     self.window.is_over(self.clock.ticks());
                 }
                 Err((error, offset)) => {
-                    let what = format!("reset the zone at {offset} B");
-                    return Err(EngineError::from_os(&what, &self.parts.workload.target.path, &error));
+                    let name = &self.parts.workload.target.path;
+                    return Err(EngineError::from_os(&resetting(offset), name, &error));
                 }
             }
         }

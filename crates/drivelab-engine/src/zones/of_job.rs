@@ -23,6 +23,11 @@ pub enum Next {
     Nowhere,
 }
 
+/// Whether what a workload writes is to stay, because it is verified afterwards.
+pub(super) fn keeps_contents(workload: &Workload) -> bool {
+    workload.verify && workload.uses(Operation::Write)
+}
+
 /// Resets zones where they are trimmed.
 #[derive(Debug)]
 pub struct Resets {
@@ -60,6 +65,8 @@ pub struct OwnZones {
     job: u32,
     range: (u64, u64),
     stops_at_end: bool,
+    /// Whether what is written is to stay, to be verified.
+    keeps: bool,
     /// Where each order that is sequential goes on; `None` for those that are random.
     cursors: Vec<Option<u64>>,
     /// What was drawn and has no place yet.
@@ -82,7 +89,27 @@ impl OwnZones {
         let bytes_of_job = limits.bytes / u64::from(workload.job_count);
         // an order that is to move no more than its range does not begin it again for what zones have no room for
         let stops_at_end = limits.runtime_ns == 0 && limits.count == 0 && bytes_of_job <= range.1;
-        Self { table, fd, job, range, stops_at_end, cursors, waiting: None, resets: 0, finishes: 0 }
+        let keeps = keeps_contents(workload);
+        Self { table, fd, job, range, stops_at_end, keeps, cursors, waiting: None, resets: 0, finishes: 0 }
+    }
+
+    /// Makes all of its zones empty, where what is written is verified later: nothing else may be left.
+    pub(super) fn begin_empty(&mut self) -> Result<(), (io::Error, u64)> {
+        let (first, end) = {
+            let zones = lock(&self.table.zones);
+            (zones.at(self.range.0), zones.at(self.range.0 + self.range.1))
+        };
+        for number in if self.keeps { first..end } else { 0..0 } {
+            let holds_data = {
+                let zone = &lock(&self.table.zones).list[number];
+                zone.has_pointer && zone.filled() > 0
+            };
+            if holds_data {
+                self.reset(number)?;
+                lock(&self.table.zones).close(number);
+            }
+        }
+        Ok(())
     }
 
     /// The part of the target that the job uses, in whole zones: start and length.
@@ -122,8 +149,11 @@ impl OwnZones {
     ) -> Result<Next, (io::Error, u64)> {
         let (size, least) = (u64::from(drawn.size), u64::from(drawn.unit));
         let is_random = self.cursors[drawn.access].is_none();
-        let (job, range) = (self.job, self.range);
-        let made = |offset| Wish { offset, size, least, is_random, job, range, is_alone, is_judged: false };
+        let (job, range, keeps) = (self.job, self.range, self.keeps);
+        let made = |offset| {
+            let is_judged = false;
+            Wish { offset, size, least, is_random, job, range, keeps, is_alone, is_judged }
+        };
         let mut wish = match (self.waiting.take(), self.cursors[drawn.access]) {
             (Some((_, wish)), _) => Wish { is_alone, ..wish },
             (None, None) => made(addresses.next_cut(random, size, least).0),

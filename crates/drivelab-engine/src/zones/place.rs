@@ -14,6 +14,8 @@ pub(super) struct Wish {
     /// The job, and the range that it uses: start and length.
     pub(super) job: u32,
     pub(super) range: (u64, u64),
+    /// Whether what was written is to stay, to be verified.
+    pub(super) keeps: bool,
     /// Whether nothing of the job is outstanding.
     pub(super) is_alone: bool,
     /// Whether it is known already whether a zone is reset before it.
@@ -127,7 +129,8 @@ impl Zones {
         if 0 < zone.room() && zone.room() < wish.least {
             return self.finish_or_wait(number, wish);
         }
-        let is_due = asked.reset_frequency > 0.0 && !wish.is_judged && self.reset_is_due(wish, asked);
+        let resets_early = asked.reset_frequency > 0.0 && !wish.keeps;
+        let is_due = resets_early && !wish.is_judged && self.reset_is_due(wish, asked);
         wish.is_judged = true;
         let zone = &mut self.list[number];
         zone.wants_reset |= is_due;
@@ -174,21 +177,25 @@ impl Zones {
         if 0 < room && room < wish.least {
             return Err(self.finish_or_wait(wished, wish));
         }
-        if self.open(wished, wish.job, asked.job_max_open_zones) {
+        if self.may_open(wished, wish, asked) {
             return Ok(wished);
         }
-        let is_limited = self.max_open > 0;
-        let from = if is_limited {
-            let from = self.open_zone_for(wish).ok_or(Step::Nowhere)?;
+        // there may be none: those that are full are closed
+        let from = self.open_zone_for(wish);
+        if let Some(from) = from {
             self.refuse_held(from, wish)?;
             if self.list[from].room() >= wish.least {
                 return Ok(from);
             }
-            from
-        } else {
-            wished
-        };
-        self.another_zone(if wish.is_random { wished } else { from }, wish, asked)
+        }
+        self.another_zone(from.filter(|_| !wish.is_random).unwrap_or(wished), wish, asked)
+    }
+
+    /// Makes a zone one of those that are written to, if it may be; one that would have to be reset may not where what
+    /// was written is to stay.
+    fn may_open(&mut self, number: usize, wish: &Wish, asked: &ZonedDrive) -> bool {
+        let stays_full = wish.keeps && self.list[number].room() < wish.least;
+        !stays_full && self.open(number, wish.job, asked.job_max_open_zones)
     }
 
     /// One of the zones of the job's range that are written to: which one, the wished place decides.
@@ -213,7 +220,7 @@ impl Zones {
             if zone.held_by != NOBODY && zone.held_by != wish.job {
                 continue;
             }
-            if self.open(number, wish.job, asked.job_max_open_zones) {
+            if self.may_open(number, wish, asked) {
                 return Ok(number);
             }
         }
@@ -233,7 +240,7 @@ impl Zones {
         if waits_for_others || self.list.iter().any(|zone| zone.writes > 0) {
             return Err(Step::WaitForOthers);
         }
-        let given_up = wish.is_random.then(|| self.open_zone_for(wish)).flatten();
+        let given_up = (wish.is_random && !wish.keeps).then(|| self.open_zone_for(wish)).flatten();
         Err(given_up.map_or(Step::Nowhere, |number| self.finish_or_wait(number, wish)))
     }
 

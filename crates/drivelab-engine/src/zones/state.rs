@@ -1,6 +1,7 @@
 //! What is known of each zone: its write pointer, and who has I/O in it.
 
 use super::device::Model;
+use super::of_job::keeps_contents;
 use crate::error::{Code, EngineError, Result};
 use crate::workload::{Operation, Workload, ZonedDrive};
 
@@ -127,6 +128,14 @@ impl Zones {
 
     /// Refuses blocks that no zone takes: writes of more than one, and trims of anything else.
     pub(super) fn refuse_blocks(&self, workload: &Workload) -> Result<()> {
+        let least = workload.smallest_block();
+        let is_filled =
+            |zone: &Zone| !zone.has_pointer || (zone.writable_end - zone.start).is_multiple_of(least);
+        if keeps_contents(workload) && !self.list.iter().all(is_filled) {
+            let what =
+                format!("blocks of {least} B do not fill zones: what is left of one cannot be verified");
+            return Err(EngineError::new(Code::Misaligned, what).advise("use another block size"));
+        }
         for share in &workload.operations {
             for size in workload.sizes_of(share).iter().map(|size| size.bytes) {
                 let what = match share.operation {

@@ -29,7 +29,17 @@ fn asked() -> ZonedDrive {
 
 fn wish(offset: u64, is_random: bool) -> Wish {
     let range = (0, COUNT * ZONE);
-    Wish { offset, size: BLOCK, least: BLOCK, is_random, job: 1, range, is_alone: true, is_judged: false }
+    Wish {
+        offset,
+        size: BLOCK,
+        least: BLOCK,
+        is_random,
+        job: 1,
+        range,
+        keeps: false,
+        is_alone: true,
+        is_judged: false,
+    }
 }
 
 fn zones(asked: &ZonedDrive) -> Zones {
@@ -72,6 +82,38 @@ fn a_full_zone_is_reset_when_nothing_of_it_is_outstanding() {
     assert_eq!(zones.place_write(&mut wish(0, true), &asked()), Step::WaitForOthers);
     zones.ended(Operation::Read, 0, BLOCK);
     assert_eq!(zones.place_write(&mut wish(0, true), &asked()), Step::Reset(0));
+}
+
+#[test]
+fn what_is_to_be_verified_is_not_reset_and_another_zone_is_written_until_all_are_full() {
+    for max_open_zones in [0, 1, 3] {
+        let asked = ZonedDrive { max_open_zones, ..asked() };
+        let mut zones = zones(&asked);
+        let mut written = 0;
+        // outstanding writes fill zones that are closed only when they end
+        let mut outstanding = Vec::new();
+        while let step @ (Step::At(..) | Step::WaitForOwn) = zones.place_write(
+            &mut Wish {
+                keeps: true,
+                is_alone: outstanding.is_empty(),
+                ..wish(written * 7 % (COUNT * ZONE), true)
+            },
+            &asked,
+        ) {
+            match step {
+                Step::At(offset, size) => {
+                    written += size;
+                    outstanding.push((offset, size));
+                }
+                _ => {
+                    outstanding.drain(..).for_each(|(offset, size)| {
+                        zones.ended(Operation::Write, offset, size);
+                    });
+                }
+            }
+        }
+        assert_eq!(written, COUNT * CAPACITY, "with {max_open_zones} open zones");
+    }
 }
 
 #[test]
