@@ -99,6 +99,15 @@ def test_what_was_written_is_verified_and_nothing_older_is_left(data: Path, back
     assert [error["name"] for error in failed.summary["errors"]] == ["EILSEQ"]
 
 
+def test_reads_among_writes_begin_with_a_write_where_nothing_was_written(data: Path) -> None:
+    mix = {"operations": [{"operation": "read", "weight": 9.0}, {"operation": "write"}], "limits": {"count": 100}}
+    run = run_workload(zoned(data, **mix))
+    reads, writes = issued(run, READ), issued(run, WRITE)
+    assert len(reads) + len(writes) == 100
+    assert len(reads) > len(writes) > 0
+    assert {offset for offset, _ in reads} <= {offset for offset, _ in writes}
+
+
 def test_what_is_less_than_a_block_at_the_end_of_a_zone_is_given_up(data: Path) -> None:
     block = 320 << 10
     run = run_workload(zoned(data, block_sizes=[{"bytes": block}], access={"kind": "sequential"}, limits={}))

@@ -14,7 +14,10 @@ impl<B: Backend> Job<B> {
         while self.may_issue() {
             let is_alone = self.outstanding() == 0;
             let Some(zones) = &mut self.parts.zones else { return Ok(None) };
-            let drawn = zones.waiting().unwrap_or_else(|| self.mix.draw(&mut self.random));
+            let mut drawn = zones.waiting().unwrap_or_else(|| self.mix.draw(&mut self.random));
+            while zones.is_too_early(drawn.operation) {
+                drawn = self.mix.draw(&mut self.random);
+            }
             let addresses = &mut self.addresses[drawn.access];
             match zones.next(drawn, addresses, &mut self.random, is_alone) {
                 Ok(Next::At(offset, size)) => return Ok(Some((drawn.operation, offset, size as u32))),

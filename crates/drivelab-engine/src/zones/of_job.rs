@@ -67,6 +67,8 @@ pub struct OwnZones {
     stops_at_end: bool,
     /// Whether what is written is to stay, to be verified.
     keeps: bool,
+    /// Whether reads have to wait until something was written that they can read.
+    writes_first: bool,
     /// Where each order that is sequential goes on; `None` for those that are random.
     cursors: Vec<Option<u64>>,
     /// What was drawn and has no place yet.
@@ -90,7 +92,21 @@ impl OwnZones {
         // an order that is to move no more than its range does not begin it again for what zones have no room for
         let stops_at_end = limits.runtime_ns == 0 && limits.count == 0 && bytes_of_job <= range.1;
         let keeps = keeps_contents(workload);
-        Self { table, fd, job, range, stops_at_end, keeps, cursors, waiting: None, resets: 0, finishes: 0 }
+        let reads_all = table.asked.reads_beyond_write_pointer;
+        let writes_first = workload.uses(Operation::Read) && workload.uses(Operation::Write) && !reads_all;
+        Self {
+            table,
+            fd,
+            job,
+            range,
+            stops_at_end,
+            writes_first,
+            keeps,
+            cursors,
+            waiting: None,
+            resets: 0,
+            finishes: 0,
+        }
     }
 
     /// Makes all of its zones empty, where what is written is verified later: nothing else may be left.
@@ -122,6 +138,12 @@ impl OwnZones {
     #[must_use]
     pub fn counts(&self) -> (u64, u64) {
         (self.resets, self.finishes)
+    }
+
+    /// Whether an operation is not one to begin with: of reads and writes a write comes first, as in fio.
+    #[must_use]
+    pub fn is_too_early(&self, operation: Operation) -> bool {
+        self.writes_first && operation == Operation::Read
     }
 
     /// The I/O that waits for a place.
@@ -185,6 +207,7 @@ impl OwnZones {
             };
             match step {
                 Step::At(offset, size) => {
+                    self.writes_first &= drawn.operation != Operation::Write;
                     if let Some(cursor) = &mut self.cursors[drawn.access] {
                         let is_trim = drawn.operation == Operation::Trim;
                         *cursor = if is_trim { self.table.bounds_at(offset).1 } else { offset + size };
