@@ -70,6 +70,13 @@ def test_writes_in_order_leave_out_what_zones_have_no_room_for(data: Path) -> No
     assert run.summary["stopped_by"] == "range_end"
 
 
+def test_a_range_that_is_rounded_to_whole_zones_is_written_once(data: Path) -> None:
+    target = {"path": str(data), "offset_bytes": ZONE // 2, "size_bytes": 3 * ZONE}
+    run = run_workload(zoned(data, target=target, access={"kind": "sequential"}, limits={"bytes": 3 * ZONE}))
+    places = [zone + place for zone in (ZONE, 2 * ZONE) for place in range(0, CAPACITY, BLOCK)]
+    assert issued(run, WRITE) == [(place, BLOCK) for place in places]
+
+
 def test_reads_go_where_an_earlier_workload_has_written(data: Path) -> None:
     written = zoned(data, access={"kind": "sequential"}, limits={"count": 5})
     run_workload(written)

@@ -103,12 +103,13 @@ impl ZoneTable {
         let job = self.jobs.fetch_add(1, Ordering::Relaxed);
         let mut zones = lock(&self.zones);
         zones.refuse_blocks(workload).map_err(|error| error.at(name))?;
+        let asked_bytes = range.1;
         let range = zones.whole_zones(range, workload.changes_target()).map_err(|error| error.at(name))?;
         if workload.uses(Operation::Write) {
             zones.open_those_in_use(range, job, &self.asked).map_err(|error| error.at(name))?;
         }
         drop(zones);
-        let mut own = OwnZones::new(Arc::clone(self), target.fd(), job, range, workload);
+        let mut own = OwnZones::new(Arc::clone(self), target.fd(), job, (range, asked_bytes), workload);
         let failed = |(error, offset)| EngineError::from_os(&resetting(offset), name, &error);
         own.begin_empty().map_err(failed)?;
         Ok(own)

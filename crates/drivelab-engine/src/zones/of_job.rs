@@ -82,7 +82,7 @@ impl OwnZones {
         table: Arc<ZoneTable>,
         fd: RawFd,
         job: u32,
-        range: (u64, u64),
+        (range, asked_bytes): ((u64, u64), u64),
         workload: &Workload,
     ) -> Self {
         let is_ordered = |kind| kind == AccessKind::Sequential;
@@ -90,7 +90,7 @@ impl OwnZones {
         let limits = &workload.limits;
         let bytes_of_job = limits.bytes / u64::from(workload.job_count);
         // an order that is to move no more than its range does not begin it again for what zones have no room for
-        let stops_at_end = limits.runtime_ns == 0 && limits.count == 0 && bytes_of_job <= range.1;
+        let stops_at_end = limits.runtime_ns == 0 && limits.count == 0 && bytes_of_job <= asked_bytes;
         let keeps = keeps_contents(workload);
         let reads_all = table.asked.reads_beyond_write_pointer;
         let writes_first = workload.uses(Operation::Read) && workload.uses(Operation::Write) && !reads_all;
