@@ -11,7 +11,8 @@ from pathlib import Path
 
 from cases import Row, alternate
 
-from drivelab.model.workload import Access, Durability, OperationShare, TargetRange, Tree, Workload
+from drivelab.model.tree import Tree
+from drivelab.model.workload import Access, Durability, OperationShare, TargetRange, Workload
 from drivelab.run.engine import prepare_target, remove_tree, run_workload
 
 # in 1024 files, as bonnie++ -n counts; below half a second Bonnie++ tells no rate

@@ -16,7 +16,8 @@ from drivelab.analyse.trial import judge_trial
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
-from drivelab.model.workload import Access, Durability, OperationShare, TargetRange, Tree, Workload
+from drivelab.model.tree import Tree
+from drivelab.model.workload import Access, Durability, OperationShare, TargetRange, Workload
 from drivelab.run.counting_pass import command_counts
 from drivelab.run.engine import prepare_target, remove_tree, run_workload
 from drivelab.run.measure import measure

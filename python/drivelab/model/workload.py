@@ -17,6 +17,7 @@ from drivelab.model.held_target import HeldTarget
 from drivelab.model.job_files import JobFiles
 from drivelab.model.recording import Recorded
 from drivelab.model.told import HOW, WHERE, WRITTEN, key
+from drivelab.model.tree import Tree
 from drivelab.model.zone import Zone
 from drivelab.model.zoned_drive import ZonedDrive
 
@@ -265,21 +266,6 @@ class TargetRange(FrozenModel):
     def all_opened_by(self) -> tuple[str, ...]:
         """What is to be opened: every file, or the one target."""
         return (self.opened_by, *(held.opened_by for held in self.others))
-
-
-class Tree(FrozenModel):
-    """Files that operations on a tree work on, below the directory that is the target's path.
-
-    ``directory_count`` directories, ``depth`` levels deep, hold equally many files each; 0 is the target's directory
-    itself. Sizes are evenly distributed between the two bounds. Each job has its own part of the files, in directories
-    of its own unless the workload's ``share_range`` is set.
-    """
-
-    file_count: int = Field(ge=1, lt=2**31)
-    directory_count: int = Field(default=0, ge=0, lt=2**24)
-    depth: int = Field(default=1, ge=1, le=64)
-    file_bytes_min: int = Field(default=0, ge=0, le=2**30)
-    file_bytes_max: int = Field(default=0, ge=0, le=2**30)
 
 
 class Workload(FrozenModel):

@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from drivelab.model.tree import Tree
 from drivelab.model.workload import (
     READING_OPERATIONS,
     TREE_OPERATIONS,
@@ -24,7 +25,6 @@ from drivelab.model.workload import (
     OperationName,
     OperationShare,
     TargetRange,
-    Tree,
     Workload,
     any_ends_durable,
 )

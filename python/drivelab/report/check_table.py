@@ -44,6 +44,14 @@ def shape_of(trial: TrialContent) -> tuple[int, int, str]:
     return trial.block_size_bytes or 0, depth, order
 
 
+def short_label(trial: TrialContent) -> str:
+    """A trial in a few words: ``2300 B appended``, ``random 4 KiB write, QD32``."""
+    if trial.is_durable:
+        return trial.label.partition(" + ")[0]
+    size, depth, order = shape_of(trial)
+    return f"{order} {format_bytes(size)} {trial.operation}, QD{depth}" if order else trial.label
+
+
 def lasting_words(trial: TrialContent, metric: str) -> tuple[str, str] | None:
     """The rate that lasts, and what the trial did before: ``209 MB/s``, ``first 303 MB/s``; None where it is one."""
     lasting = trial.lasting(metric)

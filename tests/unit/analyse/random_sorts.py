@@ -14,7 +14,8 @@ from random_trials import Random, Trial, between, healthy, of_the_time
 from simulated_trials import Latencies, counted, drive, filesystem, target
 
 from drivelab.model.target import BlockLayer
-from drivelab.model.workload import BlockSizeShare, Limits, Tree
+from drivelab.model.tree import Tree
+from drivelab.model.workload import BlockSizeShare, Limits
 
 # how many inodes a file system reads at once
 _INODES_AT_ONCE = {"ext4": 512, "xfs": 64, "btrfs": 40}

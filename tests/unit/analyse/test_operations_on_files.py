@@ -17,7 +17,8 @@ from drivelab.analyse.findings import (
 )
 from drivelab.analyse.summary import summarise
 from drivelab.model.measurement import DeviceCounts, Measurement
-from drivelab.model.workload import Durability, OperationShare, Tree
+from drivelab.model.tree import Tree
+from drivelab.model.workload import Durability, OperationShare
 
 DROPPED = {"dropped_page_cache": {"method": "drop_caches", "reason": "", "resident_bytes": None}}
 

@@ -13,7 +13,8 @@ from drivelab.model.plan import PlannedStep
 from drivelab.model.program import Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
-from drivelab.model.workload import TargetRange, Tree
+from drivelab.model.tree import Tree
+from drivelab.model.workload import TargetRange
 from drivelab.plan.check import (
     LAYOUT,
     MIB,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.model.workload import OperationShare, TargetRange, Tree, Workload
+from drivelab.model.tree import Tree
+from drivelab.model.workload import OperationShare, TargetRange, Workload
 from drivelab.run import tree_cache
 from drivelab.run.execute import achieved_actions
 

@@ -23,6 +23,7 @@ from drivelab.report.check_table import (
     rate_trials,
     region_words,
     shape_of,
+    short_label,
     that_fit,
 )
 from drivelab.report.content import ReportContent, TrialContent
@@ -148,7 +149,7 @@ class _Writer:
         self._plain = plain
         self._width = width
         self._notes, self._notes_max = notes, notes_max
-        self._labels = {trial.name: _short_label(trial) for trial in trials}
+        self._labels = {trial.name: short_label(trial) for trial in trials}
 
     def _clean(self, text: str) -> str:
         return terminal_text(text, self._plain)
@@ -393,11 +394,3 @@ def _count(estimate: Estimate | None) -> str:
         return "" if low is None or high is None else f"{rate_text(low)}–{rate_text(high)}"
     text = rate_text(estimate.value)
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _short_label(trial: TrialContent) -> str:
-    """A trial in a few words: ``2300 B appended``, ``random 4 KiB write, QD32``."""
-    if trial.is_durable:
-        return trial.label.partition(" + ")[0]
-    size, depth, order = shape_of(trial)
-    return f"{order} {format_bytes(size)} {trial.operation}, QD{depth}" if order else trial.label

@@ -9,7 +9,7 @@ use super::{Message, bug};
 use crate::backend::files::{OnFiles, OneFile, SeveralFiles};
 use crate::backend::transfer::{Pipe, Reservation, Transferring};
 use crate::backend::{
-    aio::Aio, blocking::Blocking, mmap::Mmap, null::Null, on_zones::OnZones, posixaio::Posixaio,
+    Backend, aio::Aio, blocking::Blocking, mmap::Mmap, null::Null, on_zones::OnZones, posixaio::Posixaio,
     stdio::Stdio, sync::Sync, tree::Tree, uring::Uring, uring_cmd::UringCmd,
 };
 use crate::buffer::Buffers;
@@ -45,7 +45,7 @@ pub(super) fn guarded(work: impl FnOnce() -> Result<JobOutcome>) -> Result<JobOu
 }
 
 fn prepare_and_run(
-    mut parts: JobParts,
+    parts: JobParts,
     targets: &[Arc<Target>],
     backend: BackendName,
     gate: &Receiver<u64>,
@@ -60,18 +60,9 @@ fn prepare_and_run(
         Ok(buffers) => buffers,
         Err(error) => return not_ready(messages, error),
     };
-    // Says that the job is ready, waits for the common start, and runs.
     macro_rules! run_with {
         ($made:expr) => {
-            match $made {
-                Ok(backend) => {
-                    let _ = messages.send(Message::Ready(Ok(())));
-                    let Ok(start) = gate.recv() else { return Ok(JobOutcome::default()) };
-                    parts.start_ticks = start;
-                    Job::new(parts, backend, buffers).run()
-                }
-                Err(error) => not_ready(messages, error),
-            }
+            run_at_start($made, parts, buffers, gate, messages)
         };
     }
     if let Some(tree) = target.tree() {
@@ -118,6 +109,25 @@ fn prepare_and_run(
         BackendName::Null | BackendName::Auto | BackendName::Simulated => {
             run_with!(Result::Ok(Null::new(workload.queue_depth)))
         }
+    }
+}
+
+/// Says that the job is ready, waits for the common start, and runs.
+fn run_at_start<B: Backend>(
+    made: Result<B>,
+    mut parts: JobParts,
+    buffers: Buffers,
+    gate: &Receiver<u64>,
+    messages: &Sender<Message>,
+) -> Result<JobOutcome> {
+    match made {
+        Ok(backend) => {
+            let _ = messages.send(Message::Ready(Ok(())));
+            let Ok(start) = gate.recv() else { return Ok(JobOutcome::default()) };
+            parts.start_ticks = start;
+            Job::new(parts, backend, buffers).run()
+        }
+        Err(error) => not_ready(messages, error),
     }
 }
 
