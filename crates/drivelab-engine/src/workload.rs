@@ -177,6 +177,9 @@ pub struct Workload {
     /// I/Os that are sent with one call, at most; 0 is as many as there are.
     #[serde(default)]
     pub submission_batch: u32,
+    /// I/Os that are taken with one look, at most; 0 is as many as have ended.
+    #[serde(default)]
+    pub completion_batch: u32,
     /// Of which I/Os the submission is timed.
     #[serde(default)]
     pub submission_latency: SubmissionLatency,

@@ -273,16 +273,14 @@ class Workload(FrozenModel):
 
     Notes
     -----
-    ``queue_depth`` is the number of I/Os kept outstanding by each job, and
-    ``submission_batch`` how many are sent with one call at most (0: as many as there are); ``submission_latency``
-    of which I/Os the submission is timed, where one call can send and wait;
-    ``job_count`` jobs run side by side, each in its own part of the range
-    unless ``share_range`` is set; with ``own_files`` each has all of its own
-    ``job_files``. ``shift_bytes`` is added to every aligned offset. The kernel is told
-    of the order of addresses by ``cache_advice``, and with ``drop_cache_each_pass``
-    the page cache gives up what it holds of the range whenever an order begins
-    again: it stays cold. Of workloads that run at the same time one begins
-    ``start_delay_ns`` later, and with ``ends_others`` its end is that of all.
+    ``queue_depth`` is the number of I/Os kept outstanding by each job, and ``submission_batch`` how many are sent with
+    one call at most (0: as many as there are), ``completion_batch`` how many are taken with one look;
+    ``submission_latency`` of which I/Os the submission is timed, where one call can send and wait; ``job_count`` jobs
+    run side by side, each in its own part of the range unless ``share_range`` is set; with ``own_files`` each has all
+    of its own ``job_files``. ``shift_bytes`` is added to every aligned offset. The kernel is told of the order of
+    addresses by ``cache_advice``, and with ``drop_cache_each_pass`` the page cache gives up what it holds of the range
+    whenever an order begins again: it stays cold. Of workloads that run at the same time one begins ``start_delay_ns``
+    later, and with ``ends_others`` its end is that of all.
     ``ramp_ns`` of I/O precede the measured window and are not counted.
     With ``stat_before_write`` the file's attributes are asked for before each write, as programs do that look how
     much room is left: since Linux 6.13 the next write then changes the file's times, however soon it comes.
@@ -304,6 +302,7 @@ class Workload(FrozenModel):
     shift_bytes: int = Field(default=0, ge=0)
     queue_depth: int = Field(default=1, ge=1, le=4096)
     submission_batch: int = Field(default=0, ge=0, le=4096)
+    completion_batch: int = Field(default=0, ge=0, le=4096)
     submission_latency: SubmissionLatency = "sampled"
     job_count: int = Field(default=1, ge=1, le=1024)
     share_range: bool = False

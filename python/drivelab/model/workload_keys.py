@@ -106,6 +106,8 @@ class WorkloadKeys(FrozenModel):
     queue_depth: int = key(1, "I/Os that each job keeps outstanding", WHAT, ge=1, le=4096)
     submission_batch: int = key(
         0, "I/Os that are sent with one call at most, up to `queue_depth`; 0: as many as there are", ge=0, le=4096)
+    completion_batch: int = key(
+        0, "completions that one look takes at most: 1, with `aio` and `posixaio` any number; 0: all", ge=0, le=4096)
     job_count: int = key(1, "jobs side by side, each in its own part of the range", WHAT, flag="jobs", ge=1, le=1024)
     backend: BackendName = key(
         "auto", "how I/O is issued; `sync` is one thread that waits for `pread` and `pwrite`, as most programs do; "

@@ -56,6 +56,7 @@ WITHOUT_A_FLAG = {
     ("enough_bytes",): "--bytes",
     ("enough_after",): "--runtime",
     ("submission_batch",): "for job files of fio",
+    ("completion_batch",): "for job files of fio",
     ("cache_advice",): "for job files of fio",
     ("drop_cache_each_pass",): "for job files of fio",
     ("last_sync",): "for job files of fio",

@@ -36,6 +36,34 @@ def test_as_many_ios_are_sent_with_a_call_as_fio_sends(tmp_path: Path, lines: st
     assert translated(tmp_path, lines).pattern.submission_batch == batch
 
 
+@pytest.mark.parametrize(
+    ("lines", "batch"),
+    [
+        ("ioengine=libaio\niodepth=8", 1),
+        ("ioengine=libaio\niodepth=8\niodepth_batch_complete_max=4", 4),
+        ("ioengine=posixaio\niodepth=8\niodepth_batch_complete=3", 3),
+        ("ioengine=io_uring\niodepth=8", 1),
+        ("ioengine=io_uring\niodepth=8\niodepth_batch_complete_max=4", 0),
+        ("ioengine=libaio\niodepth=8\niodepth_batch_complete_min=2\niodepth_batch_complete_max=8", 0),
+        ("ioengine=libaio\niodepth=8\niodepth_batch_complete_max=99", 0),
+        ("ioengine=libaio", 0),
+        ("ioengine=psync\niodepth=8", 0),
+        ("ioengine=null\niodepth=8", 0),
+    ],
+)
+def test_a_look_takes_as_many_completions_as_fio_takes(tmp_path: Path, lines: str, batch: int) -> None:
+    assert translated(tmp_path, lines).pattern.completion_batch == batch
+
+
+def test_a_wait_for_several_completions_is_said_to_be_one_for_the_first(tmp_path: Path) -> None:
+    waits = translated(tmp_path, "ioengine=libaio\niodepth=8\niodepth_batch_complete_min=4")
+    assert told(waits, "iodepth_batch_complete_min")[0] == "approximated"
+    most = translated(tmp_path, "ioengine=libaio\niodepth=8\niodepth_batch_complete_max=4")
+    assert told(most, "iodepth_batch_complete_max")[0] == "honoured"
+    some = translated(tmp_path, "ioengine=io_uring\niodepth=8\niodepth_batch_complete_max=4")
+    assert told(some, "iodepth_batch_complete_max")[0] == "approximated"
+
+
 def test_what_waits_in_the_c_library_is_as_deep_as_asked_for_and_synced_by_fsync(tmp_path: Path) -> None:
     posix = translated(tmp_path, "ioengine=posixaio\niodepth=8\nrw=randwrite\nfdatasync=4")
     assert (posix.pattern.backend, posix.pattern.queue_depth, posix.pattern.submission_batch) == ("posixaio", 8, 1)

@@ -53,12 +53,12 @@ def test_a_file_with_two_phases_becomes_two_groups() -> None:
     assert [each.reporting_group for each in (fill, reader, log)] == [0, 1, 1]
     assert fill.pattern == WorkloadPattern(
         operation="write", access={"kind": "sequential"}, block_size=2**20, queue_depth=4, backend="aio", direct=True,
-        submission_batch=1,
-        bytes=GIB, file_size=GIB, range_size=GIB, file_state="preallocated",
+        submission_batch=1, completion_batch=1, bytes=GIB, file_size=GIB, range_size=GIB, file_state="preallocated",
     )  # fmt: skip
     assert reader.pattern == WorkloadPattern(
         operation="read", access={"kind": "random", "covers_once": True}, queue_depth=16, job_count=2, backend="aio",
-        direct=True, submission_batch=1, runtime="30s", file_size=GIB, range_size=GIB, own_files=True,
+        direct=True, submission_batch=1, completion_batch=1, runtime="30s", file_size=GIB, range_size=GIB,
+        own_files=True,
     )  # fmt: skip
     assert log.pattern.durability == "fdatasync"
     assert (log.pattern.direct, log.pattern.backend, log.pattern.queue_depth) == (False, "sync", 1)

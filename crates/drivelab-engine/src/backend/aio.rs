@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::files::{Descriptors, Files};
 use super::sync::{synced, trimmed};
-use super::{Backend, Command, Completion, Wait};
+use super::{Backend, Command, Completion, Wait, completions_taken};
 use crate::error::{Code, EngineError, Result};
 use crate::target::Target;
 use crate::workload::{DurabilityMethod, Operation, SyncOrder, Workload};
@@ -82,7 +82,7 @@ impl<F: Files> Aio<F> {
             write_flags: if durable { libc::RWF_DSYNC } else { 0 },
             blocks: vec![Iocb::default(); depth],
             queued: Vec::with_capacity(depth),
-            events: vec![IoEvent::default(); if workload.durability.syncs_before_next() { 1 } else { depth }],
+            events: vec![IoEvent::default(); completions_taken(workload).min(depth)],
             blocks_to_sync: workload.durability.order == SyncOrder::BeforeNext,
             waited_for: Vec::with_capacity(depth),
             done: Vec::with_capacity(depth),

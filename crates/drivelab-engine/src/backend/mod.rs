@@ -21,7 +21,7 @@ pub mod uring;
 pub mod uring_cmd;
 
 use crate::error::Result;
-use crate::workload::Operation;
+use crate::workload::{Operation, Workload};
 
 /// One command for one slot of the queue.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +58,15 @@ pub enum Wait {
     Forever,
     /// At most this many nanoseconds.
     AtMost(u64),
+}
+
+/// Completions that one look takes at most: as many as are asked for, and one where a sync call may be due after it.
+fn completions_taken(workload: &Workload) -> usize {
+    match (workload.durability.syncs_before_next(), workload.completion_batch) {
+        (true, _) => 1,
+        (false, 0) => usize::MAX,
+        (false, batch) => batch as usize,
+    }
 }
 
 /// One way to issue I/O.

@@ -9,7 +9,7 @@ use std::os::fd::RawFd;
 use std::sync::Once;
 
 use super::sync::trimmed;
-use super::{Backend, Command, Completion, Wait};
+use super::{Backend, Command, Completion, Wait, completions_taken};
 use crate::error::{EngineError, Result};
 use crate::target::Target;
 use crate::workload::{DurabilityMethod, Operation, Workload};
@@ -49,6 +49,7 @@ pub struct Posixaio {
     discard: Option<Command>,
     /// What has ended without the library: discards, and what it refused to take.
     done: Vec<Completion>,
+    takes_most: usize,
 }
 
 impl Posixaio {
@@ -69,6 +70,7 @@ impl Posixaio {
             outstanding: Vec::with_capacity(depth),
             discard: None,
             done: Vec::with_capacity(depth),
+            takes_most: completions_taken(workload),
         }
     }
 
@@ -99,8 +101,12 @@ impl Posixaio {
 
     /// Takes what has ended.
     fn take(&mut self, completions: &mut Vec<Completion>) {
-        let blocks = &self.blocks;
+        let (blocks, most) = (&self.blocks, self.takes_most);
+        let before = completions.len();
         self.outstanding.retain(|&slot| {
+            if completions.len() - before == most {
+                return true;
+            }
             let block = blocks[slot as usize].get();
             // SAFETY: the block was given to the library, which is asked under its own lock.
             let result = match unsafe { libc::aio_error(block) } {

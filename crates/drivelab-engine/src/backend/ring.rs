@@ -4,7 +4,7 @@ use std::io;
 
 use io_uring::{IoUring, cqueue, squeue, types};
 
-use super::{Completion, Wait};
+use super::{Completion, Wait, completions_taken};
 use crate::error::{Code, EngineError, Result};
 use crate::workload::{Operation, PacingKind, Workload};
 
@@ -28,7 +28,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
             queued: 0,
             submits_by_poll: workload.polled_submission,
             completes_by_poll: workload.polled_completion,
-            takes_one: workload.durability.syncs_before_next(),
+            takes_one: completions_taken(workload) == 1,
         })
     }
 

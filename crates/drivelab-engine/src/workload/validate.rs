@@ -43,6 +43,12 @@ impl Workload {
             (self.largest_block() > 1 << 30, "block_sizes: at most 1 GiB"),
             (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
             (self.submission_batch > self.queue_depth, "submission_batch: at most queue_depth"),
+            (self.completion_batch > self.queue_depth, "completion_batch: at most queue_depth"),
+            (
+                self.completion_batch > 1
+                    && !matches!(self.backend, BackendName::Aio | BackendName::Posixaio),
+                "completion_batch: several, but not all, are for aio and posixaio",
+            ),
             (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
             (self.durability.every_writes == 0, "every_writes: at least 1"),
             (

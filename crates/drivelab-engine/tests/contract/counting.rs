@@ -258,3 +258,26 @@ fn no_discard_is_charged_with_another_one() {
         }
     }
 }
+
+#[test]
+fn a_look_takes_no_more_completions_than_asked_for() {
+    for backend in ["uring", "aio", "posixaio"] {
+        let file = TestFile::filled(MIB, 1);
+        let levels = |taken: u32| {
+            let changes = json!({"queue_depth": 8, "submission_batch": 1, "completion_batch": taken,
+                "limits": {"count": 500}});
+            let found = run_all(workload(backend, file.path(), changes)).unwrap();
+            found.check_the_books();
+            found.summary["achieved"].clone()
+        };
+        let one = levels(1);
+        // After the first ones each is sent as soon as one has been taken, whatever else has ended.
+        assert_eq!(one["outstanding_levels"], json!([1, 2, 4, 493, 0, 0, 0]), "{backend}");
+        assert_eq!(one["found_levels"][1], json!(500), "{backend}");
+        if backend == "uring" {
+            continue;
+        }
+        let looks: u64 = (1..7).map(|level| levels(3)["found_levels"][level].as_u64().unwrap()).sum();
+        assert!(looks >= 500_u64.div_ceil(3), "{backend}: {looks}");
+    }
+}

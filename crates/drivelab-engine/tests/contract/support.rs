@@ -78,7 +78,7 @@ pub fn workload_json(backend: &str, path: &str, changes: Value) -> Value {
         "access": {"kind": "random", "stride_bytes": 0, "zipf_theta": 0.99, "hot_range_fraction": 0.1,
             "hot_access_fraction": 0.9, "pareto_h": 0.2, "normal_deviation": 0.1, "run_blocks": 1,
             "random_fraction": 1.0, "covers_once": false},
-        "shift_bytes": 0, "queue_depth": 1, "submission_batch": 0,
+        "shift_bytes": 0, "queue_depth": 1, "submission_batch": 0, "completion_batch": 0,
         "submission_latency": "sampled", "job_count": 1, "share_range": false,
         "direct": false,
         "durability": {"method": "none", "every_writes": 1, "at_end": false, "last": "due",

@@ -37,6 +37,12 @@ class Engine:
         """I/Os sent with one call; 0 is as many as there are, which is fio's 0 and all that a depth of 1 can have."""
         return 0 if self.is_synchronous or depth == 1 or asked >= depth else asked
 
+    def completion_batch(self, least: int, most: int, depth: int) -> int:
+        """Completions taken with one look, of `iodepth_batch_complete_min` and `_max`; 0 is as many as there are."""
+        asked = max(1, least, most)
+        takes_all = self.is_synchronous or self.backend == "null" or depth == 1 or asked >= depth
+        return 0 if takes_all or (asked > 1 and self.backend not in ("aio", "posixaio")) else asked
+
 
 _FAMILY = (
     Engine("psync", "sync", what="pread and pwrite"),

@@ -150,11 +150,11 @@ _ENGINE = (
         "number",
         "extended",
         "approximated",
-        "completions are taken as they come, at least one",
+        "a look waits for one completion, and takes so many at most",
         aliases=("iodepth_batch_complete",),
         default="1",
     ),
-    Option("iodepth_batch_complete_max", "number", "extended", "approximated", "completions are taken as they come"),
+    Option("iodepth_batch_complete_max", "number", "extended", "honoured", "a look takes so many completions at most"),
     Option("iodepth_low", "number", "extended", "approximated", "free slots are filled at once"),
     Option(
         "io_submit_mode",

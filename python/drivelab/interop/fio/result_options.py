@@ -130,7 +130,9 @@ def _of_engine(options: Mapping[str, str], name: str, depth: int, jobs: int) -> 
     if engine is None or not backend:
         return {}
     batch = engine.submission_batch(_count(options.get("iodepth_batch", "1"), 4096, least=0), depth)
-    found = {"backend": backend, "submission_batch": batch}
+    least, most = (_count(options.get(f"iodepth_batch_complete_{name}", "0"), 4096, least=0) for name in ("min", "max"))
+    taken = engine.completion_batch(least, most, depth)
+    found = {"backend": backend, "submission_batch": batch, "completion_batch": taken}
     if jobs > 1 and engine.name != "null" and not engine.tree_operation and "filename_format" not in options:
         found["own_files"] = "filename" not in options
     return found
