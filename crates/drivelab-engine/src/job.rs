@@ -147,7 +147,8 @@ pub struct Job<B> {
     syncs_at_end: bool,
     /// The write after which something must follow at the end of the job.
     last_write: Option<Slot>,
-    rewrite_fraction: f64,
+    /// Whether some of what is read is written back.
+    rewrites: bool,
     /// I/Os until the next pause, or until a sync call may be due.
     until_pause: u64,
     /// When the next pause is due where time decides, in ticks.
@@ -218,7 +219,7 @@ impl<B: Backend> Job<B> {
             syncs_before_next,
             syncs_at_end: workload.durability.syncs_last() && workload.changes_target(),
             last_write: None,
-            rewrite_fraction: workload.rewrite_fraction,
+            rewrites: workload.rewrites(),
             until_pause: if syncs_before_next.is_some() { 0 } else { ios_until_pause(workload) },
             pause_ticks: u64::MAX,
             verifies: workload.verify,
@@ -299,7 +300,9 @@ impl<B: Backend> Job<B> {
                     _ => return Ok(()),
                 }
             }
-            let Some((operation, offset, size)) = self.next_place(now)? else { return Ok(()) };
+            // what cannot fail is not asked whether it has: that costs each I/O
+            let next = if B::IS_ON_ZONES { self.next_on_zones()? } else { self.next_place(now) };
+            let Some((operation, offset, size)) = next else { return Ok(()) };
             let is_late = self.drop_cache_at_new_pass() || B::IS_ON_ZONES;
             let is_alone = B::TRIMS_ALONE && operation == Operation::Trim;
             if is_alone {

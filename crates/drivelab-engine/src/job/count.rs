@@ -41,7 +41,7 @@ impl<B: Backend> Job<B> {
     fn goes_on(&mut self, number: u32, slot: &Slot, result: i32, now: u64) -> bool {
         let event = usize::from(slot.event);
         if event == READ {
-            return self.rewrite_fraction > 0.0 && self.is_written_back(number, slot, result);
+            return self.rewrites && self.is_written_back(number, slot, result);
         }
         if event != WRITE {
             if B::IS_ON_TREE && self.syncs_at_end {
@@ -72,7 +72,7 @@ impl<B: Backend> Job<B> {
     /// Writes back what was read, changed, for the part of the reads that is asked for.
     #[inline(never)]
     fn is_written_back(&mut self, number: u32, slot: &Slot, result: i32) -> bool {
-        if result as u32 != slot.size || unit(&mut self.random) >= self.rewrite_fraction {
+        if result as u32 != slot.size || unit(&mut self.random) >= self.parts.workload.rewrite_fraction {
             return false;
         }
         self.buffers.change_read(number, slot.offset, slot.size as usize, &mut self.random);
@@ -125,21 +125,30 @@ impl<B: Backend> Job<B> {
     /// Counts one completion and its latencies.
     #[inline]
     fn count(&mut self, event: usize, slot: &Slot, result: i32, now: u64) {
-        let mut counts = Counts::default();
         if result < 0 {
-            counts.errors = u64::from(self.fail(event, slot, -result, now));
-        } else {
-            counts.count = 1;
-            counts.bytes = if event == SYNC { 0 } else { result as u64 };
-            counts.short = u64::from(event != SYNC && (result as u32) < slot.size);
-        }
-        self.outcome.all_phases[event].add(&counts);
-        if !self.window.contains(slot.intended) {
+            self.count_failed(event, slot, result, now);
             return;
         }
-        self.interval.counts[event].add(&counts);
-        if counts.count == 1 {
+        let counts = Counts {
+            count: 1,
+            bytes: if event == SYNC { 0 } else { result as u64 },
+            short: u64::from(event != SYNC && (result as u32) < slot.size),
+            ..Counts::default()
+        };
+        self.outcome.all_phases[event].add(&counts);
+        if self.window.contains(slot.intended) {
+            self.interval.counts[event].add(&counts);
             self.time(event, slot, now);
+        }
+    }
+
+    /// Counts one that failed, which has no latency.
+    #[cold]
+    fn count_failed(&mut self, event: usize, slot: &Slot, result: i32, now: u64) {
+        let errors = u64::from(self.fail(event, slot, -result, now));
+        self.outcome.all_phases[event].errors += errors;
+        if self.window.contains(slot.intended) {
+            self.interval.counts[event].errors += errors;
         }
     }
 

@@ -3,7 +3,6 @@
 use super::Job;
 use super::files::FileTurns;
 use crate::backend::Backend;
-use crate::error::Result;
 use crate::mix::Drawn;
 use crate::target::CachedRange;
 use crate::window::StopReason;
@@ -12,10 +11,7 @@ use crate::workload::Operation;
 impl<B: Backend> Job<B> {
     /// The next operation, its place and its bytes; `None` when the range has come to its end.
     #[inline]
-    pub(super) fn next_place(&mut self, now: u64) -> Result<Option<(Operation, u64, u32)>> {
-        if B::IS_ON_ZONES {
-            return self.next_on_zones();
-        }
+    pub(super) fn next_place(&mut self, now: u64) -> Option<(Operation, u64, u32)> {
         let next = match &mut self.turns {
             Some(turns) if B::IS_ON_TREE => turns.next(&mut self.mix, &mut self.random),
             _ => self.next_block(),
@@ -23,7 +19,7 @@ impl<B: Backend> Job<B> {
         if next.is_none() {
             self.window.stop(StopReason::RangeEnd, now);
         }
-        Ok(next)
+        next
     }
 
     /// Gives up what the page cache holds of the job's range if an order has just begun again; whether it did.
