@@ -75,7 +75,7 @@ def measured_targets(record: RunRecord, labels: Sequence[str] = ()) -> dict[str,
     words = ([f" ({end})" if end else "" for end in ends] for ends in (serials, priced))
     names = names_apart([target.drive.name for target in priced.values()], *words)
     return {
-        label: replace(one, drive=replace(one.drive, name=name))
+        label: replace(one, drive=replace(one.drive, name=name, label=label))
         for (label, one), name in zip(priced.items(), names, strict=True)
     }
 

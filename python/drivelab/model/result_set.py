@@ -66,6 +66,8 @@ class MeasuredDrive:
         Cells of a page's table about it, by the name of the column, as the page prints them.
     price : Price or None
         What it costs; None where nobody said.
+    label : str
+        What its run calls it: the target as it was typed; empty on a page.
     """
 
     name: str
@@ -79,6 +81,7 @@ class MeasuredDrive:
     kind: str = ""
     printed: Mapping[str, str] = field(default_factory=dict)
     price: Price | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from drivelab.report.tables.fitness import fitness_sentence, fitness_table
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.rounds import round_tables
 from drivelab.report.tables.table import Table
-from drivelab.report.told_apart import told_apart
+from drivelab.report.told_apart import told_apart, with_targets
 
 MAKERS: tuple[Callable[[Sequence[ResultSet]], Figure | None], ...] = (
     total_time,
@@ -75,6 +75,8 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         the answer is about all of them together.
     """
     sets = told_apart(result_sets)
+    if len(sets) == 1 and runs:
+        sets = (with_targets(sets[0]),)
     tables, figures = most_telling_first(published_tables(sets)), figures_of(sets)
     if len(sets) == 1 and runs:
         (run,) = runs

@@ -31,6 +31,14 @@ def told_apart(sets: Sequence[ResultSet]) -> tuple[ResultSet, ...]:
     return tuple(_renamed(one, drives[place], machines[place]) for place, one in enumerate(sets))
 
 
+def with_targets(one: ResultSet) -> ResultSet:
+    """The results of one run of several drives, each by its target and name: the answer has the target."""
+    if one.is_reference or len(one.drives) < 2:
+        return one
+    names = {drive.name: f"{drive.label} ({drive.name})" for drive in one.drives if drive.label not in drive.name}
+    return _renamed(one, names, {})
+
+
 def run_words(one: ResultSet) -> str:
     """A result set in a few words: the name of the run, or ``published 2014-03``."""
     if not one.is_reference:

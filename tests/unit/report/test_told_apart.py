@@ -8,7 +8,7 @@ from made_up_results import observed, result_set
 
 from drivelab.model.result_set import Machine, PublishedCell, ResultSet
 from drivelab.report.tables.drive_rows import drive_rows
-from drivelab.report.told_apart import told_apart
+from drivelab.report.told_apart import told_apart, with_targets
 
 
 def names(sets: tuple[ResultSet, ...]) -> list[list[str]]:
@@ -72,3 +72,17 @@ def test_a_host_with_another_kernel_is_told_by_it_and_links_make_no_other_host()
     assert [one.machines[0].name for one in told_apart((old, new))] == ["pike (Linux 6.12.41)", "pike (Linux 6.18.0)"]
     assert [one.machines[0].name for one in told_apart((old, linked))] == ["pike", "pike"]
     names(told_apart((old, new)))
+
+
+def test_several_drives_of_a_run_have_the_targets_that_its_answer_speaks_of() -> None:
+    one = result_set("run", observed("A 480 GB", 1.0), observed("B 120 GB", 2.0))
+    labelled = replace(
+        one, drives=tuple(replace(each, label=label) for each, label in zip(one.drives, ("sdb", "sdc"), strict=True))
+    )
+    named = with_targets(labelled)
+    assert [drive.name for drive in named.drives] == ["sdb (A 480 GB)", "sdc (B 120 GB)"]
+    assert [each.drive for each in named.observations] == ["sdb (A 480 GB)", "sdc (B 120 GB)"]
+    # a target that is the name, and a page, stay as they are
+    own = replace(labelled, drives=tuple(replace(each, label=each.name) for each in one.drives))
+    assert with_targets(own) == own
+    assert with_targets(replace(labelled, is_reference=True)) == replace(labelled, is_reference=True)
