@@ -254,8 +254,7 @@ def _print_warnings(runs: Sequence[StoredRun], unsettled: Sequence[StoredRun]) -
     from drivelab.report.terminal.run_screen import warning_lines
 
     no_answers = [
-        FindingLine("warning", f"{run.name}: no answer yet, repeats lie far apart; explain it again on a quiet machine")
-        for run in unsettled
+        FindingLine("warning", f"{run.name}: no answer yet; explain it again on a quiet machine") for run in unsettled
     ]
     told = [dict.fromkeys(finding_lines_of(run)) for run in runs]
     shared = [line for line in told[0] if all(line in lines for lines in told[1:])]
