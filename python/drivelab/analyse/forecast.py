@@ -42,13 +42,15 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: fl
     if program is None or latency is None or latency.value is None:
         return None
     rate = commit_rate(program, latency)
-    lasting = None if lasting_per_s is None else lasting_per_s * _left(program, _NS / lasting_per_s)
-    if lasting is None or lasting >= (rate.value or 0.0):
-        block = summaries.get(_NEW_BLOCKS)
-        bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
-        return Forecast(rate, bands, latency, program.own.one_ns, forecast_text(program, rate, bands))
-    # what a write takes is then the time between two tokens
-    bands = rate_bands(program, replace(latency, value=_NS / lasting_per_s)) if lasting_per_s else ()
+    block = summaries.get(_NEW_BLOCKS)
+    bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
+    lasting = None
+    if lasting_per_s is not None:
+        # what a write takes is then the time between two tokens
+        token_ns = _NS / lasting_per_s
+        left = lasting_per_s * _left(program, token_ns)
+        if left < (rate.value or 0.0):
+            lasting, bands = left, rate_bands(program, replace(latency, value=token_ns))
     text = forecast_text(program, rate, bands, lasting)
     return Forecast(rate, bands, latency, program.own.one_ns, text, lasting)
 

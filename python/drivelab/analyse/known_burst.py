@@ -13,7 +13,7 @@ from drivelab.model.lasting_rate import KNOWN_FROM, TOKEN_UNITS
 from drivelab.model.measurement import Measurement
 from drivelab.model.token_bucket import Token
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.units import format_quantity
+from drivelab.model.units import quantity_in_words
 
 # a rate so much above the base one is not it
 _SURELY_ABOVE = 1.05
@@ -60,8 +60,7 @@ def _is_above(known: KnownBurst, summary: TrialSummary) -> bool:
 
 
 def _finding(known: KnownBurst, summary: TrialSummary) -> Finding:
-    base = format_quantity(known.base_per_s, TOKEN_UNITS[known.token])
-    left = f"{base} a second" if known.token == "I/Os" else base
+    left = quantity_in_words(known.base_per_s, TOKEN_UNITS[known.token])
     text = f"on burst credit, and {left} without it: run {known.run} found {known.text}"
     facts = {"token": known.token, "base_per_s": known.base_per_s, KNOWN_FROM: known.run}
     return Finding(burst_credit.CODE, "warning", text, summary.name, facts, burst_credit.ADVICE)

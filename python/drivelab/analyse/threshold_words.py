@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drivelab.analyse.forecast import FORECAST_RANGE
 from drivelab.model.estimate import Estimate
-from drivelab.model.units import format_quantity
+from drivelab.model.units import format_quantity, quantity_in_words
 from drivelab.model.verdict import COMMITS, Check, Threshold
 
 
@@ -16,12 +16,7 @@ def limit_text(threshold: Threshold) -> str:
 
 def limit_words(threshold: Threshold) -> str:
     """The limit as a number: ``10 ms``, ``500 a second``."""
-    return rate_words(threshold, threshold.limit)
-
-
-def rate_words(threshold: Threshold, value: float) -> str:
-    """A number in the unit of the limit, of a rate ``a second``."""
-    return f"{format_quantity(value, threshold.unit)}{' a second' if threshold.unit == '1/s' else ''}"
+    return quantity_in_words(threshold.limit, threshold.unit)
 
 
 def told_with_interval(threshold: Threshold, estimate: Estimate) -> str:

@@ -104,7 +104,7 @@ def is_on(target: str, record: RunRecord) -> bool:
     labels = [as_text(one.get("label")) for one in record.targets]
     paths = [label for label in labels if label.startswith("/")]
     paths += [as_text((one.get("facts_before") or {}).get("path")) for one in record.targets]
-    is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(record)]
+    is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(_before(record))]
     return is_beneath or target in labels or path in [os.path.realpath(one) for one in paths if one]
 
 
@@ -118,15 +118,14 @@ def drive_names(record: RunRecord) -> frozenset[str]:
 
 def names_of_drives(facts: Mapping[str, Any]) -> frozenset[str]:
     """The same of the facts of a target."""
-    drives: Sequence[Mapping[str, Any]] = () if facts.get("kind") == "scratch" else facts.get("drives") or ()
+    drives = _drives(facts)
     if len(drives) != 1:
         return frozenset()
     found = (*(drives[0].get("serials") or ()), drives[0].get("wwn"))
     return frozenset(as_text(name) for name in found if name)
 
 
-def _drives(record: RunRecord) -> Sequence[Mapping[str, Any]]:
-    facts = _before(record)
+def _drives(facts: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return () if facts.get("kind") == "scratch" else facts.get("drives") or ()
 
 

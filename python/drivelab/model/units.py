@@ -185,6 +185,11 @@ def format_quantity(value: float, unit: str) -> str:
     return _measured_digits(value)
 
 
+def quantity_in_words(value: float, unit: str) -> str:
+    """The same for a sentence, in which a rate is one ``a second``: ``300 a second``, ``134 MB/s``."""
+    return f"{format_quantity(value, unit)}{' a second' if unit == '1/s' else ''}"
+
+
 def _measured_digits(value: float) -> str:
     """Three digits; a zero that was measured is a digit, one behind a number that somebody chose is none."""
     if value == 0 or not math.isfinite(value):

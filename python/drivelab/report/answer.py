@@ -41,6 +41,11 @@ class CheckLine:
     lasting: str = ""
 
     @property
+    def told(self) -> str:
+        """What was measured; of a rate that fell what is left of it first."""
+        return f"{self.lasting} in the end, {self.measured} in the trial" if self.lasting else self.measured
+
+    @property
     def word(self) -> str:
         """The outcome in words."""
         return {"pass": "met", "fail": "not met"}.get(self.outcome, "undecided")

@@ -54,11 +54,7 @@ def short_label(trial: TrialContent) -> str:
 
 def lasting_words(trial: TrialContent, metric: str) -> tuple[str, str] | None:
     """The rate that lasts, and what the trial did before: ``209 MB/s``, ``first 303 MB/s``; None where it is one."""
-    lasting = trial.lasting(metric)
-    if lasting is None or lasting.at_first_per_s is None:
-        return None
-    write = value_writer(metric)
-    return write(lasting.per_s), f"first {write(lasting.at_first_per_s)}"
+    return trial.lasting_words(metric, value_writer(metric))
 
 
 def region_words(trials: Sequence[TrialContent]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -128,10 +128,16 @@ class TrialContent:
 
         Empty where it was not measured: ``209``, ``207–211``; ``209``, ``first 303``.
         """
-        estimate, lasting = self.estimate(metric), self.lasting(metric)
-        if lasting is not None and lasting.at_first_per_s is not None:
-            return number_text(lasting.per_s / unit.scale), f"first {number_text(lasting.at_first_per_s / unit.scale)}"
-        return ("", "") if estimate is None else estimate_numbers(estimate, unit)
+        estimate = self.estimate(metric)
+        lasting = self.lasting_words(metric, lambda per_s: number_text(per_s / unit.scale))
+        return lasting or (("", "") if estimate is None else estimate_numbers(estimate, unit))
+
+    def lasting_words(self, metric: str, write: Callable[[float], str]) -> tuple[str, str] | None:
+        """What lasts, and what the trial did before: ``209 MB/s``, ``first 303 MB/s``; None where it is one rate."""
+        lasting = self.lasting(metric)
+        if lasting is None or lasting.at_first_per_s is None:
+            return None
+        return write(lasting.per_s), f"first {write(lasting.at_first_per_s)}"
 
     @property
     def is_main(self) -> bool:

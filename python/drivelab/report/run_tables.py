@@ -77,7 +77,7 @@ def _checks_table(block: VerdictBlock) -> Table:
         (
             typeset(check.text) + ("" if check.force == "required" else f" ({check.force})"),
             check.limit,
-            f"{check.lasting} in the end, {check.measured} in the trial" if check.lasting else check.measured,
+            check.told,
             check.interval,
             check.margin,
             OF_A_LIMIT.get(check.outcome, check.outcome) + (f": {typeset(check.why)}" if check.why else ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.token_bucket import token_of
 from drivelab.model.finding import MEASURE_LONGER, Finding
-from drivelab.model.units import format_duration_ns, format_quantity, format_rate_per_s
+from drivelab.model.units import format_duration_ns, quantity_in_words
 
 CODE = "writes-left-in-cache"
 # a flush costs a moment also where nothing waits, and what it costs beyond that is to matter
@@ -25,7 +25,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     is_of_bytes = token == "bytes"
     counted = evidence.issued if is_of_bytes else evidence.operations
     lasting_per_s = sum(map(counted, ("read", "write"))) * _NS / (run_ns + emptied_ns)
-    rate = format_quantity(lasting_per_s, "B/s") if is_of_bytes else f"{format_rate_per_s(lasting_per_s)} a second"
+    rate = quantity_in_words(lasting_per_s, "B/s" if is_of_bytes else "1/s")
     text = (
         f"{rate}, counting the {format_duration_ns(emptied_ns)} that the write cache took to empty: the rate that "
         "was measured is the cache's, and does not last"

@@ -227,8 +227,7 @@ class _Writer:
         span = span_beside(measured, *ends) if len(ends) == 2 else interval
         asked = check.limit.replace("≤", "at\u00a0most").replace("≥", "at\u00a0least").replace(" a second", "/s")
         if check.lasting and check.outcome != "undecided":
-            left = check.lasting.replace(" a second", "/s")
-            return f"{first}: {label} {left} in the end, {measured} in the trial, asks {asked}"
+            return f"{first}: {label} {check.told.replace(' a second', '/s')}, asks {asked}"
         if check.reach:
             seen = typeset(check.reach).replace(" took at most ", " ≤\u00a0")
             return f"{first}: {label}, {seen}, asks {metric.head} {check.limit}"
