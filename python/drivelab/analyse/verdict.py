@@ -17,7 +17,6 @@ burst of the slow kind fits into the measurement.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from drivelab.analyse.findings import DURABILITY_CODES, burst_possible, foreign_work
@@ -205,8 +204,8 @@ def _as_trusted(
     burst = next((one for one in own_first if _is_above_a_base(threshold, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
-        lasting = burst.evidence.get("base_per_s", math.inf)
-        if threshold.direction == "at_least" and threshold.limit > _SURELY_ABOVE * lasting:
+        lasting = _lasting(threshold, findings)
+        if lasting is not None and threshold.limit > _SURELY_ABOVE * lasting:
             # what shows it, the finding, is told beside
             outcome, may_not_last = "fail", burst.text
             why = in_the_end(threshold, estimate, lasting)
