@@ -119,7 +119,8 @@ def test_the_syncs_of_fio_take_as_long_as_fio_says(explain: Explain, mounted: Pa
     ("engine", "more", "names"),
     [
         ("io_uring", (), {"io_uring write": SYNCS, "io_uring read": SYNCS}),
-        ("io_uring", ("--registerfiles=1", "--sqthread_poll=1"), {}),
+        ("io_uring", ("--registerfiles=1", "--sqthread_poll=1"), {"io_uring write": SYNCS, "io_uring read": SYNCS}),
+        ("io_uring", ("--registerfiles=1", "--nrfiles=2"), {}),
         ("libaio", (), {"aio write": SYNCS, "aio read": SYNCS}),
     ],
 )
@@ -141,7 +142,7 @@ def test_what_is_submitted_is_a_call_until_it_completes(
     if not names:
         answer = drivelab.run("explain", *words)
         told = " ".join((answer.stdout + answer.stderr).split())
-        assert "registered files, whose names the kernel does not tell" in told
+        assert "registered files that the kernel does not tell apart" in told
         return
     found = explain(*words)
     told = {name: call["count"] for name, call in calls_of(found).items() if name in names}

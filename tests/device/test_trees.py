@@ -135,7 +135,7 @@ def test_files_are_looked_up_on_the_drive_only_once_the_caches_are_dropped(ext4:
     workload = on_files(ext4, operation, files=2000)
     # the kernel may take a few pages back at any time, and then their files are read once
     tries = (trial(workload) for _ in range(3))
-    warm, told = next(found for found in tries if reads_of(found[0]) == (0, 0))
+    _warm, told = next(found for found in tries if reads_of(found[0]) == (0, 0))
     assert told["names-in-memory"] == "note"
     cold, told = trial(workload, drops=True)
     assert cold.context["dropped_page_cache"]["method"] == "drop_caches"

@@ -44,9 +44,9 @@ def parse_mountinfo(text: str) -> list[Mount]:
             Mount(
                 mount_id=int(fields[0]),
                 device_number=fields[2],
-                mount_point=_unescape(fields[4]),
+                mount_point=unescape(fields[4]),
                 filesystem=described[0],
-                source=_unescape(described[1]),
+                source=unescape(described[1]),
                 options=tuple(options),
             )
         )
@@ -55,7 +55,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
 
 def parse_swaps(text: str) -> list[str]:
     """Devices and files that are swapped to, from ``/proc/swaps``."""
-    return [_unescape(_BLANK.split(line, maxsplit=1)[0]) for line in text.split("\n")[1:] if line]
+    return [unescape(_BLANK.split(line, maxsplit=1)[0]) for line in text.split("\n")[1:] if line]
 
 
 def read_mounts(paths: SystemPaths = SYSTEM) -> list[Mount]:
@@ -117,5 +117,6 @@ def _with_parents(path: Path) -> Iterator[Path]:
     yield from path.parents
 
 
-def _unescape(text: str) -> str:
+def unescape(text: str) -> str:
+    """A name as it is, of which the kernel has written blanks and backslashes as octal numbers."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), text)

@@ -10,6 +10,8 @@ _RING_READS = {1: "io_uring readv", 4: "io_uring read_fixed", 22: "io_uring read
 _RING_WRITES = {2: "io_uring writev", 5: "io_uring write_fixed", 23: "io_uring write", 61: "io_uring writev_fixed"}
 _RING_SYNCS = {3: "io_uring fsync", 8: "io_uring sync_file_range"}
 RING_OPERATIONS = _RING_READS | _RING_WRITES | _RING_SYNCS
+# stands for the descriptor where a ring knows a file by a number of its own; no descriptor is as large
+RING_FILE = 2**31
 
 READS = ("read", "pread64", "readv", "preadv", "preadv2", AIO_READ, *_RING_READS.values())
 WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *_RING_WRITES.values())

@@ -30,7 +30,7 @@ UNKNOWN = ""
 # why calls are left out
 ELSEWHERE = "calls on files elsewhere"
 SUBMISSIONS = "calls of io_uring, which this kernel does not tell apart"
-REGISTERED = "requests of io_uring on registered files, whose names the kernel does not tell"
+REGISTERED = "requests of io_uring on registered files that the kernel does not tell apart"
 _TOUCHED = "calls that lost events touch"
 _WITHOUT_COMMANDS = "calls of aio that had this disk do nothing"
 

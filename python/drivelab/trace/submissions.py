@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drivelab.model.system_calls import AIO_READ, AIO_WRITE, RING_OPERATIONS
+from drivelab.model.system_calls import AIO_READ, AIO_WRITE, RING_FILE, RING_OPERATIONS
 
 Row = dict[str, Any]
 
@@ -49,22 +49,24 @@ def rows_of_requests(requests: pa.Table, calls: Sequence[Row], processes: Mappin
             returns[request["thread"]].append(request["start_ns"])
     for moments in returns.values():
         moments.sort()
-    return [
-        {
-            "thread": row["thread"],
-            "process": followed[row["thread"]],
-            "call": RING_OPERATIONS[row["opcode"]],
-            "argument_0": row["descriptor"],
-            "argument_3": 0,
-            "start_ns": row["start_ns"],
-            "submitted_ns": _next(returns[row["thread"]], row["start_ns"], row["end_ns"]),
-            "end_ns": row["end_ns"],
-            "result": row["result"],
-            "is_doubtful": row["is_doubtful"],
-            "is_registered": row["is_registered"] and row["descriptor"] < 0,
-        }
-        for row in mine
-    ]
+    return [_row_of_request(row, followed[row["thread"]], returns[row["thread"]]) for row in mine]
+
+
+def _row_of_request(row: Row, process: int, returns: Sequence[int]) -> Row:
+    is_numbered = row["is_registered"] and row["descriptor"] < 0
+    return {
+        "thread": row["thread"],
+        "process": process,
+        "call": RING_OPERATIONS[row["opcode"]],
+        "argument_0": RING_FILE if is_numbered else row["descriptor"],
+        "argument_3": 0,
+        "start_ns": row["start_ns"],
+        "submitted_ns": _next(returns, row["start_ns"], row["end_ns"]),
+        "end_ns": row["end_ns"],
+        "result": row["result"],
+        "is_doubtful": row["is_doubtful"],
+        "is_registered": is_numbered,
+    }
 
 
 def _next(moments: Sequence[int], start_ns: int, end_ns: int) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from drivelab.model.system_calls import call_numbers
-from drivelab.run.following.open_files import SeenFile
+from drivelab.model.system_calls import RING_FILE, call_numbers
+from drivelab.run.following.seen_file import SeenFile
 from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
 
 NUMBERS = call_numbers("x86_64")
@@ -148,8 +148,23 @@ def test_a_request_of_io_uring_is_a_call_from_its_submission_to_its_completion()
     assert [row["is_synchronous"] for row in rows] == [False] * 3
     assert found.left_out == {
         "calls that lost events touch": 1,
-        "requests of io_uring on registered files, whose names the kernel does not tell": 1,
+        "requests of io_uring on registered files that the kernel does not tell apart": 1,
     }
+
+
+def test_a_request_on_the_only_file_that_the_rings_know_is_of_that_file() -> None:
+    requests = [request(WRITE, -1, 420, 430, 512, is_registered=True), request(WRITE, -1, 440, 450, 512)]
+    files = [seen(3, "/a", 50), seen(RING_FILE, "/a", 50)]
+    found = operations_of_calls(
+        pa.table({name: [] for name in call("read", 3, 0)}),
+        NUMBERS,
+        files,
+        DISK,
+        {THREAD: PROCESS},
+        pa.Table.from_pylist(requests),
+    )
+    assert found.calls["file"].to_pylist() == ["/a"]
+    assert found.left_out == {"reads and writes of what was closed before it was seen": 1}
 
 
 def bio(queued: int, ended: int, kind: str = "write", size: int = 4096, thread: int = THREAD) -> dict[str, Any]:

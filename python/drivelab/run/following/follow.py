@@ -19,9 +19,10 @@ from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest
 from drivelab.run.following.calls_trace import CallsTrace, RecordedCalls, calls_traced
 from drivelab.run.following.live import LiveCalls, LiveLook
-from drivelab.run.following.open_files import OpenFiles, SeenFile, disk_of_number, seen_file
+from drivelab.run.following.open_files import OpenFiles
 from drivelab.run.following.processes import Lives, StartedCommand, open_links, waited_for_processor_ns
 from drivelab.run.following.rings_trace import RecordedRequests, RingsTrace, rings_traced
+from drivelab.run.following.seen_file import SeenFile, disk_of_number, seen_file
 from drivelab.run.trace_environment import before_and_after, trace_environment
 from drivelab.run.traced_pass import top_device, traced_device
 from drivelab.run.tracing.collect import RunningTrace, collected_trace
@@ -196,7 +197,7 @@ def follow(
         trace=trace,
         calls=recorded,
         requests=requests,
-        files=tuple(files.seen),
+        files=files.all_seen,
         processes=files.processes,
         names=recorded.names | files.names,
         began_ns=began_ns,

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from drivelab.model.system_calls import ENTER_RING, READS, SUBMIT_AIO, SYNCS, WRITES, call_numbers
 from drivelab.run.following.calls_trace import CallsTrace
-from drivelab.run.following.open_files import OpenFiles, SeenFile
+from drivelab.run.following.open_files import OpenFiles
+from drivelab.run.following.seen_file import SeenFile
 
 Latencies = NDArray[np.int64]
 _WINDOW_NS = 5_000_000_000

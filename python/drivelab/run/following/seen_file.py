@@ -1,0 +1,84 @@
+"""What a descriptor of a followed program stood for, as /proc tells it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from drivelab.inventory.block_devices import disk_of, name_of_number, number_of_node
+from drivelab.inventory.mounts import parse_mountinfo
+from drivelab.inventory.sysfs import read_text
+
+_PROC = Path("/proc")
+_UPPER = "upperdir="
+
+
+@dataclass(slots=True)
+class SeenFile:
+    """What a descriptor stood for.
+
+    Attributes
+    ----------
+    process, descriptor : int
+        Whose, and which.
+    path : str
+        As the kernel names it; ``socket:[4711]`` for what is no file.
+    device : str
+        ``major:minor`` of the file system that it lies on, or of the device itself; empty for what is no file.
+    is_durable : bool
+        Whether each write is durable when it returns (O_DSYNC, O_SYNC).
+    is_written : bool
+        Whether it is open for writing.
+    first_ns, last_ns : int
+        When it was seen first and last, CLOCK_MONOTONIC.
+    """
+
+    process: int
+    descriptor: int
+    path: str
+    device: str
+    is_durable: bool
+    is_written: bool
+    first_ns: int
+    last_ns: int
+
+
+def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile | None:
+    """What a descriptor stands for; None where it is gone by now."""
+    facts: dict[str, str] = {}
+    with suppress(OSError):
+        lines = (_PROC / str(process) / "fdinfo" / str(descriptor)).read_text().splitlines()
+        facts = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    if "flags" not in facts:
+        return None
+    flags = int(facts["flags"], 8)
+    device = ""
+    if path.startswith("/"):
+        # nodes of devices only: to look at a file of a server that is gone would take for ever
+        node = number_of_node(path) if path.startswith("/dev/") else None
+        device = node or _device_of_mount(process, facts.get("mnt_id", ""))
+    is_written = flags & os.O_ACCMODE != os.O_RDONLY
+    # O_SYNC has the bit of O_DSYNC
+    return SeenFile(process, descriptor, path, device, bool(flags & os.O_DSYNC), is_written, now_ns, now_ns)
+
+
+def _device_of_mount(process: int, mount: str) -> str:
+    mounts = parse_mountinfo(read_text(_PROC / str(process) / "mountinfo") or "")
+    found = next((one for one in mounts if str(one.mount_id) == mount), None)
+    if found is None:
+        return ""
+    # what a container writes into its own layer lies in a directory of its host
+    upper = next((option.removeprefix(_UPPER) for option in found.options if option.startswith(_UPPER)), "")
+    with suppress(OSError):
+        if found.filesystem == "overlay" and upper:
+            number = os.stat(upper).st_dev
+            return f"{os.major(number)}:{os.minor(number)}"
+    return found.device_number
+
+
+def disk_of_number(number: str) -> str:
+    """Kernel name of the whole disk of ``major:minor``; empty where there is none."""
+    name = name_of_number(number) if number and not number.startswith("0:") else None
+    return disk_of(name) if name else ""
