@@ -65,7 +65,7 @@ def effects_in_short(
     matters = sorted(filter(_is_of_a_size, told), key=change_size, reverse=True)
     seen = sorted((one for one in told if _is_seen(one, len(told))), key=change_size, reverse=True)
     if matters:
-        yield words.change(matters[0])
+        yield from words.change(matters[0])
     else:
         yield from _joined(map(words.seen, seen[:1]))
         yield from words.counted(told)
@@ -143,10 +143,15 @@ class _Words:
         """In how many places each level was told of."""
         return Counter(map(_subject, self.told))
 
-    def change(self, effect: LevelEffect) -> str:
-        """What the largest change is, with the two numbers where it is about one pair of them."""
-        told = f"{_told_change(effect)}{self._numbers(effect)}"
-        return f"{self._where(effect, is_label_told=True)}: {told}{_commands(effect, ', with ')}."
+    def change(self, effect: LevelEffect) -> Iterator[str]:
+        """What the largest change is, with the two numbers where it is about one pair of them, and its commands."""
+        told = f"{self._where(effect, is_label_told=True)}: {_told_change(effect)}{self._numbers(effect)}"
+        together = f"{told}{_commands(effect, ', with ')}."
+        if len(together.split()) <= FIRST_WORDS_MAX:
+            yield together
+        else:
+            yield f"{told}."
+            yield from _joined([f"{_subject(effect)} takes{words}"] if (words := _commands(effect, " ")) else [])
 
     def seen(self, effect: LevelEffect) -> str:
         """A change that two repeats agree on: they carry no interval, but it is no scatter of theirs."""
@@ -180,10 +185,10 @@ class _Words:
         """The changes behind the largest, those that are sure and too small to matter, and what changes nothing."""
         if changes:
             told = [f"{self._place_before(one)}{_told_change(one)}{self._spread(one)}" for one in changes]
-            yield f"also {_some(list(dict.fromkeys(told)), '; ', self.most)}"
+            yield f"also {_some_clauses(list(dict.fromkeys(told)), self.most)}"
         if small:
             told = [f"{self._place_before(one)}{_told_change(one)}" for one in small]
-            yield f"a small difference: {_some(list(dict.fromkeys(told)), '; ', self.most)}"
+            yield f"a small difference: {_some_clauses(list(dict.fromkeys(told)), self.most)}"
         if none:
             yield f"no effect of {100 * none[0].bound:.0f}\u00a0% or more: {self.named(none)}"
 
@@ -196,7 +201,7 @@ class _Words:
             place = f" ({where})" if where else ""
             told.append(f"{_told_change(one)}{self._numbers(one)}{place}")
         if told:
-            yield _some(told, "; ", min(self.most, _PAIRS_MAX))
+            yield _some_clauses(told, min(self.most, _PAIRS_MAX))
 
     def unknown(self, told: Sequence[LevelEffect], *, is_other: bool) -> Iterator[str]:
         """What could not be told from chance, and what was not judged for another reason."""
@@ -232,8 +237,7 @@ class _Words:
         repeats = f"{blocks} {'repeat' if blocks == 1 else 'repeats'}"
         it_takes = _what_it_takes(effects, blocks)
         if len(effects) < len(self.told):
-            verb = "does" if blocks == 1 else "do"
-            return f"{repeats} {verb} not settle {self.named(effects)}; {it_takes}"
+            return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
         what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ', self.most)}"
         return f"with {repeats} {what} stands out from the scatter; {it_takes}"
@@ -279,6 +283,11 @@ class _Words:
 def _some(names: Sequence[str], between: str, most: int) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{between.join(names[:most])}{more}"
+
+
+def _some_clauses(clauses: Sequence[str], most: int) -> str:
+    more = [f"{len(clauses) - most} more in the table"] if len(clauses) > most else []
+    return "; ".join([*clauses[:most], *more])
 
 
 def _matched(effect: LevelEffect, combinations: Sequence[CombinationResult]) -> list[tuple[float, float]]:

@@ -48,10 +48,10 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
             yield from _of_targets(capitalised(what), texts)
             return
         (members,) = own.values()
-        is_slower, numbers = _curve(members)
-        short = f"{is_slower}: {what}, {numbers}"
+        (is_slower, numbers), (_, fewer) = _curve(members), _curve(members, has_middle=False)
+        short, least = f"{is_slower}: {what}, {numbers}", f"{is_slower}: {what}, {fewer}"
         long = f"{short}{_efficient(members)}" if number == 0 else short
-        yield f"{long if len(long.split()) <= WORDS_MAX else short}."
+        yield f"{next((one for one in (long, short) if len(one.split()) <= WORDS_MAX), least)}."
 
 
 def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
@@ -64,10 +64,11 @@ def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
         yield from (f"{one}." for one in told[1:])
 
 
-def _curve(members: Sequence[CombinationResult]) -> tuple[str, str]:
+def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> tuple[str, str]:
     """Whether larger ones are slower, and the latencies.
 
-    ``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps; or a size that takes less.
+    ``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps and there is room; or a size that
+    takes less.
     """
     latencies = _latencies(members)
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
@@ -81,7 +82,7 @@ def _curve(members: Sequence[CombinationResult]) -> tuple[str, str]:
     if flat == last:
         is_told = max(latencies) <= _FALLS * latencies[0]
         return "No size is slower" if is_told else _NOT_TOLD, span
-    is_jump = flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
+    is_jump = has_middle and flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
     between = f", {_level(latencies[flat + 1 : last])} up to {sizes[last - 1]}" if is_jump else ""
     return f"Slower above {sizes[flat]}", f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
 

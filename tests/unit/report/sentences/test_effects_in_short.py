@@ -91,7 +91,7 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
             "small writes: ext4 is 2.9 to 3.5 times as slow as raw, 298 us instead of 93.0 us, with 2 more "
             "writes per operation."
         ),
-        "3 repeats do not settle discard; a change of 20 % would have shown.",
+        "Not settled by 3 repeats: discard; a change of 20 % would have shown.",
     )
 
 
@@ -125,6 +125,17 @@ def in_repeats(*ratios: float, level: str = "100%", commands: tuple[CommandChang
     return contrast("fill_level", "20%", level, mean, **changes)
 
 
+def test_the_commands_of_a_change_are_a_sentence_of_their_own_where_both_are_too_long_for_one() -> None:
+    rows = tuple(
+        replace(one, label="1 byte appended to the end of a file, then fdatasync")
+        for one in rows_of("filesystem", raw=93e3, ext4=298e3)
+    )
+    effect = contrast("filesystem", "raw", "ext4", ratio(3.2, 2.9, 3.5), commands=(WRITES_MORE,), verdict="matters")
+    change, commands = told(RunAnswer(rows, contrasts=(effect,)))
+    assert change.endswith(": ext4 is 2.9 to 3.5 times as slow as raw, 298 us instead of 93.0 us.")
+    assert commands == "ext4 takes 2 more writes per operation."
+
+
 def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> None:
     rows = rows_of("fill_level", THROUGHPUT, **{"20%": 478e6, "100%": 173e6})
     seen = {(block, level): rate for block, rates in enumerate(RATES) for level, rate in rates.items()}
@@ -140,7 +151,7 @@ def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> 
     seen, counted, unknown = told(RunAnswer(rows, contrasts=others))
     assert seen.startswith("Small writes: fill level 100 % was 2.8 times as slow as 20 % in both repeats, ")
     assert counted.startswith("Counted: fill level 100 % takes 2 more writes per operation")
-    assert unknown == "2 repeats do not settle fill level unlike; more repeats would tell."
+    assert unknown == "Not settled by 2 repeats: fill level unlike; more repeats would tell."
 
 
 @pytest.mark.parametrize("ratios", [(0.36,), (0.36, 0.6), (0.36, 2.8), (0.97, 0.97)])
@@ -231,7 +242,7 @@ def test_a_level_that_is_not_told_in_some_workloads_is_named_once() -> None:
         for name, verdict in zip(names, ("matters", "not settled", "not settled"), strict=True)
     )
     assert told(RunAnswer(rows, contrasts=effects))[-1].startswith(
-        "3 repeats do not settle scheduler bfq (in 2 of 3 workloads); "
+        "Not settled by 3 repeats: scheduler bfq (in 2 of 3 workloads); "
     )
 
 
@@ -323,7 +334,7 @@ def test_a_sentence_names_what_matters_most_and_how_many_others_there_are() -> N
     assert also.startswith(
         "Also rewrite number 1: read a block, change it, write it back: xfs is 1.9 to 3.1 times as slow"
     )
-    assert "and 3 more" in also
+    assert "; 3 more in the table." in also
     assert len(also.split()) <= 30
 
 

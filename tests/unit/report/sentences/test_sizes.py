@@ -131,6 +131,14 @@ def test_a_jump_is_told_with_what_lies_behind_it() -> None:
     ]
 
 
+def test_what_lies_between_is_left_to_the_table_where_a_workload_has_a_long_name() -> None:
+    sizes = (at(512, 294), at(1024, 321), at(4096, 1100), at(16384, 1060), at(65536, 739), at(1 << 20, 1670))
+    label = "write + fdatasync in reserved space, one block after another, by one thread"
+    (sentence,) = told(*[replace(one, label=label) for one in sizes])
+    assert sentence == f"Slower above 1 KiB: {label}, 294 us up to 1 KiB, 1.67 ms at 1 MiB."
+    assert len(sentence.split()) <= 30
+
+
 def test_which_size_pays_and_what_the_other_kind_of_write_costs() -> None:
     sizes = ((1, 800), (4096, 800), (65536, 1000), (131072, 1200), (262144, 1600), (524288, 2700), (1 << 20, 4900))
     rows = [at(size, latency) for size, latency in sizes]
