@@ -205,6 +205,11 @@ def test_the_newest_check_is_told_with_its_verdict(kept: Kept) -> None:
     kept.last_with(verdict=judge_need(load_need("etcd"), [log], []).to_json())
     told = history_lines(history_of(kept.runs(), TARGET), plain=False)
     assert told[0].startswith("Newest check, 2026-02-01 12:00, no: etcd: 99 % of 2300-byte log writes")
+    # what was cut off says less than what was measured whole before it
+    kept.check()
+    kept.last_with(status="interrupted", verdict=judge_need(load_need("etcd"), [], []).to_json())
+    told = history_lines(history_of(kept.runs(), TARGET), plain=False)
+    assert told[0].startswith("Newest complete check, 2026-02-01 12:00, no: etcd: 99 % of 2300-byte log writes")
 
 
 def test_kinds_with_too_few_runs_are_not_listed_one_by_one(kept: Kept) -> None:

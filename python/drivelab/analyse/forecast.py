@@ -142,8 +142,10 @@ def forecast_text(
         )
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
-        # a number right before another one would be read as its thousands
-        told += f"{';' if band is bands[0] else ','} with {band.client_count} clients from {low} to {high}"
+        told += (
+            f"; with {band.client_count} clients it is" if band is bands[0] else f", with {band.client_count} clients"
+        )
+        told += f" {low} to {high}"
     return told
 
 

@@ -42,6 +42,7 @@ from drivelab.model.verdict import COMMITS, Check, Forecast, Outcome, Threshold,
 
 _DURABLE_TRIALS = "sync-write-"
 _NOT_MEASURED = "not measured"
+_NOT_MEASURED_YET = "what it is judged by was not measured"
 # a limit so many times what is left in the end is not reached
 _SURELY_ABOVE = 1.1
 _NS = 1e9
@@ -107,7 +108,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     summary = summaries.get(threshold.trial)
     estimate = summary.estimates.get(threshold.metric) if summary else None
     if summary is None or estimate is None:
-        why = f"the trial {threshold.trial} was not measured"
+        why = _NOT_MEASURED_YET
         return Check(threshold, None, "undecided", None, why, why)
     outcome, why = _compare(threshold, estimate)
     if outcome == "fail" and threshold.asked_less and not _is_missed_by_less(threshold, summaries):
@@ -173,7 +174,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         source="asked for with --at-least",
     )
     if told is None:
-        why = f"the trial {trial} was not measured"
+        why = _NOT_MEASURED_YET
         return Check(threshold, None, "undecided", None, why, why)
     estimate = told.commits_per_s
     margin = margin_ratio(threshold, estimate)

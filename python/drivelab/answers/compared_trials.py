@@ -14,12 +14,10 @@ from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
 from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Unit
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
-from drivelab.model.lasting_rate import lasting_share
+from drivelab.model.lasting_rate import TELL_WHAT_LASTS, lasting_share
 from drivelab.model.metric import COMMANDS
 from drivelab.store.read import StoredRun
 
-# experiments whose rates are told by what lasts
-_TELL_WHAT_LASTS = ("check", "burst")
 # those that workloads are judged by, and what is told beside them
 COMPARED_METRICS = (LATENCY, MEAN_LATENCY, RESPONSE, THROUGHPUT, P99, RESPONSE_P99, "iops")
 
@@ -61,7 +59,7 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
     titles = experiment_order(run.record.experiment).titles
     conducts = conduct_of_trials(run)
     # any other experiment tells what was measured
-    tells_lasting = run.record.experiment.get("name") in _TELL_WHAT_LASTS
+    tells_lasting = run.record.experiment.get("name") in TELL_WHAT_LASTS
     shares = {one.name: lasting_share(conducts[one.name].lasting, one.values) for one in trials if tells_lasting}
     known = {name: share for name, share in shares.items() if share is not None}
     return ReadRun(trials, units, conducts, titles, known)

@@ -118,7 +118,7 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
     missing = what_is_missing(run.record, len(rows))
     is_simulated = all((target.get("facts_before") or {}).get("simulated") for target in run.record.targets)
     where = _where([one.target for one in answer.combinations], is_simulated=is_simulated)
-    title = f"{experiment.get('name', '')}{where}: {missing or counted_trials(len(rows), rows.count(True))}"
+    title = f"{experiment.get('name', '')}{where}: {counted_trials(len(rows), rows.count(True))}"
     # the title says that all drives are models
     findings = [one for one in finding_lines_of(run) if not (is_simulated and one.is_of_models)]
     of_tasks = asks_total_time(experiment)
@@ -128,6 +128,7 @@ def print_screen(run: StoredRun, answer: RunAnswer) -> None:
             title,
             run_sentences(answer, of_tasks=of_tasks),
             findings,
+            missing=missing,
             is_one_at_a_time=experiment.get("design") == "one-at-a-time",
             of_tasks=of_tasks,
             plain=not console.encoding.startswith("utf"),
@@ -163,12 +164,12 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
     console = make_console()
     experiment = run.record.experiment
     with console.capture() as told:
+        _print_missing(run, console)
         for sentence in run_sentences(answer, of_tasks=asks_total_time(experiment)):
             console.print(Text(plain_text(sentence)))
     with console.capture() as limits:
         _print_short_findings(with_drifts(answer, finding_lines_of(run)), console)
         _print_failures(run.record.failures, console)
-        _print_missing(run, console)
     plain = not console.encoding.startswith("utf")
     blocks = [_captured(table, console) for table in _own_tables(run, answer)]
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
@@ -236,6 +237,7 @@ def _print_short_findings(found: Sequence[FindingLine], console: Console) -> Non
 def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: Console) -> None:
     from rich.text import Text
 
+    _print_missing(run, console)
     sentences = run_sentences(found, of_tasks=asks_total_time(run.record.experiment))
     for sentence in sentences:
         console.print(Text(plain_text(sentence)))
@@ -258,7 +260,6 @@ def _print_all(run: StoredRun, found: RunAnswer, traced: TracedAnswer, console: 
     _print_drifts(found.drifts, console)
     print_findings(run, console)
     _print_failures(run.record.failures, console)
-    _print_missing(run, console)
 
 
 def _print_combinations(answer: RunAnswer, console: Console, *, is_one_at_a_time: bool, over_time: bool) -> None:
@@ -356,7 +357,7 @@ def _print_missing(run: StoredRun, console: Console) -> None:
     rows = trial_columns(run, lambda field: field.name == "is_reference")
     missing = what_is_missing(run.record, rows.num_rows)
     if missing:
-        console.print(Text(f"not complete: {missing}", style="yellow"))
+        console.print(Text(f"not complete: {missing}", style="bold red"))
 
 
 def _print_failures(failures: Mapping[str, str], console: Console) -> None:

@@ -55,7 +55,7 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
         return ""
     why = f"{why}: {record.error}" if record.error else why
     planned = len(record.plan.get("steps", ()))
-    return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{trial_count} trials so far; {why}"
+    return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{counted(trial_count, 'trial')} so far; {why}"
 
 
 def counted_trials(count: int, reference_count: int) -> str:

@@ -34,7 +34,8 @@ CAPTION = (
     "Runs of drivelab check have these numbers."
 )
 # why a run is held against no other, in the width of a column
-_CONDUCTS = {"interrupted": "cut off", "busy machine": "busy"}
+_INTERRUPTED = "interrupted"
+_CONDUCTS = {_INTERRUPTED: "cut off", "busy machine": "busy"}
 _OUTCOMES = {name: word.lower() for name, word in SHORT_WORDS.items()} | {"no_limit": "measured"}
 _KINDS_TOLD_MAX = 3
 _FAILURES_TOLD_MAX = 3
@@ -84,9 +85,11 @@ def judged_sentences(history: History) -> list[str]:
     told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
     checks = [row for row in history.rows if row.experiment == "check" and row.answer]
     if checks and not known:
-        newest = checks[-1]
+        whole = [row for row in checks if row.left_out != _INTERRUPTED]
+        newest = (whole or checks)[-1]
         verdict = f", {WORDS[newest.outcome].lower()}" if newest.need and newest.outcome in OF_A_LIMIT else ""
-        told.append(f"Newest check, {when(newest)}{verdict}: {ended(first_in_few_words((newest.answer,))[0])}")
+        kind = "Newest check" if newest is checks[-1] else "Newest complete check"
+        told.append(f"{kind}, {when(newest)}{verdict}: {ended(first_in_few_words((newest.answer,))[0])}")
     if few := [one for one in history.judged if not one.rows]:
         needed = [f"{counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
         least = counted(min(one.missing_count for one in few), "more run")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.lasting_rate import TELL_WHAT_LASTS, as_it_lasts, lasting_rates
 from drivelab.model.measurement import Measurement
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.target import TargetFacts
@@ -374,6 +376,11 @@ class Execution:
         self._writer.add_journal("step done", step=step.number, trial=step.trial)
         self.outcome.completed += 1
         self.outcome.invalid += any(finding.severity == "invalid" for finding in findings)
+        if self._plan.experiment in TELL_WHAT_LASTS and lasting_rates(findings):
+            # latencies are those of the cache
+            lasting = as_it_lasts(summary.estimates, findings)
+            rates = {name: one for name, one in lasting.items() if name in (THROUGHPUT, RATE)}
+            summary = replace(summary, estimates=rates)
         self._progress.done(step.number, summary)
 
 

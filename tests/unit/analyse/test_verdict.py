@@ -127,7 +127,7 @@ def test_a_value_without_an_interval_decides_nothing() -> None:
 def test_a_trial_that_did_not_run_decides_nothing() -> None:
     verdict = judge_need(ETCD, [], [])
     assert verdict.outcome == "undecided"
-    assert "sync-write-2300 was not measured" in verdict.why
+    assert verdict.why == "what it is judged by was not measured"
 
 
 def test_an_invalid_number_decides_nothing() -> None:
@@ -269,7 +269,7 @@ def test_a_rate_that_is_asked_for_makes_the_forecast_a_verdict(rate: float, outc
 
 def test_a_rate_that_is_asked_for_is_undecided_where_nothing_was_measured() -> None:
     verdict = judge_need(POSTGRES, [], [], at_least_per_s=300)
-    assert (verdict.outcome, verdict.why) == ("undecided", "the trial sync-write-postgres was not measured")
+    assert (verdict.outcome, verdict.why) == ("undecided", "what it is judged by was not measured")
 
 
 def test_a_rate_is_asked_for_beside_published_limits() -> None:

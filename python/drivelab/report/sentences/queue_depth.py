@@ -60,10 +60,11 @@ def _full(members: Sequence[CombinationResult]) -> list[CombinationResult]:
 
 
 def _in_short(target: str, members: Sequence[CombinationResult]) -> str:
-    """``2 on sim:gp2-100, 2 920 IOPS``."""
+    """``2 on sim:gp2-100, 2 920 IOPS``; where the lowest is best also what the highest brings."""
     full = _full(members)
-    knee = _knee(full)
-    return f"{_depth(knee)}{' or more' if knee is full[-1] else ''} on {target}, {_rate(knee)}"
+    knee, last = _knee(full), full[-1]
+    more = f", and {_depth(last)} bring {_more(last, knee)}" if knee is full[0] else ""
+    return f"{_depth(knee)}{' or more' if knee is last else ''} on {target}, {_rate(knee)}{more}"
 
 
 def _knee(members: Sequence[CombinationResult]) -> CombinationResult:

@@ -47,6 +47,7 @@ def render_run_screen(
     sentences: Sequence[str],
     warnings: Sequence[FindingLine],
     *,
+    missing: str = "",
     is_one_at_a_time: bool = False,
     of_tasks: bool = False,
     plain: bool = False,
@@ -58,11 +59,13 @@ def render_run_screen(
     answer : RunAnswer
         What the run came to.
     title : str
-        What was run where, and how far it came.
+        What was run where.
     sentences : sequence of str
         The answer in words, at most three.
     warnings : sequence of FindingLine
         All findings, the gravest first.
+    missing : str
+        How far a run came that is not complete; told before the answer.
     is_one_at_a_time : bool
         Whether each combination differs from the first in one level.
     of_tasks : bool
@@ -83,6 +86,7 @@ def render_run_screen(
             every,
             room,
             most,
+            missing=missing,
             is_one_at_a_time=is_one_at_a_time,
             of_tasks=of_tasks,
             plain=plain,
@@ -100,6 +104,7 @@ def _screen(
     room: int,
     warnings_max: int,
     *,
+    missing: str,
     is_one_at_a_time: bool,
     of_tasks: bool,
     plain: bool,
@@ -112,6 +117,9 @@ def _screen(
         return terminal_text(text, plain)
 
     parts: list[RenderableType] = [Text(wrapped.one_line(title, wrapped.WIDTH, plain), style="bold"), Text()]
+    if missing:
+        incomplete = wrapped.wrapped(f"! not complete: {missing}", wrapped.WIDTH, plain)
+        parts += [*(Text(line, style="bold red") for line in incomplete), Text()]
     for sentence in sentences:
         parts += [Text(f"  {line}") for line in wrapped.wrapped(typeset(sentence), wrapped.WIDTH - 2, plain)]
     all_rows = answer.rows

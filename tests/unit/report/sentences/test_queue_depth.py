@@ -93,7 +93,8 @@ def test_the_best_depth_of_each_target_is_told_before_which_is_fastest() -> None
     first, beside = run_sentences(RunAnswer(tuple(rows)))
     assert (
         plain_text(first)
-        == "Best queue depth: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS; 2 on sdc, 2 900 IOPS."
+        == "Best queue depth: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS, and 4 bring 1 % more; 2 on sdc, "
+        "2 900 IOPS."
     )
     assert beside.startswith("sda is 6.7 to 13 times as fast as sdc")
 
