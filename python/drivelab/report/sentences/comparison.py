@@ -59,7 +59,9 @@ def runs_words(runs: Sequence[ComparedRun]) -> str:
 
 
 def looks_change(row: MetricComparison) -> str:
-    """How NEW looks and how far: ``1.26 times better``, ``alike``."""
+    """How NEW looks and how far: ``1.26 times better``, ``alike``; nothing where the numbers mean different things."""
+    if row.verdict == "not comparable":
+        return "-"
     looks = looks_words(row)
     return looks if looks == "alike" else f"{amount_words(size_of_change(row))} {looks}"
 
