@@ -46,7 +46,8 @@ def command(
     """List the runs that are kept, the newest first.
 
     The number of a run works wherever RUN is asked for, until another run is
-    made. So does its name, which --json tells, and LAST, which is number 1.
+    made. So do its name, which --json tells, or the time with which that begins,
+    and LAST, which is number 1.
     """
     kept: list[StoredRun | StoredFollowed] = [*readable_runs(), *_readable(kept_followed(), open_followed)]
     numbers = {directory: number for number, directory in enumerate(all_kept(), start=1)}

@@ -34,17 +34,24 @@ def all_kept() -> list[Path]:
 
 
 def name_to_type(directory: Path) -> str:
-    """What means a run in few letters: ``LAST``, or its number; its path where it is not among those that are kept."""
-    kept = [one.resolve() for one in all_kept()]
-    place = kept.index(directory.resolve()) if directory.resolve() in kept else -1
-    return LAST if place == 0 else str(place + 1) if place > 0 else str(directory)
+    """What means a run in few letters: ``LAST``, or when it began; its path where it is not among those that are kept.
+
+    Its number would mean another run as soon as one more is kept.
+    """
+    kept = all_kept()
+    if directory.resolve() not in [one.resolve() for one in kept]:
+        return str(directory)
+    if kept[0].resolve() == directory.resolve():
+        return LAST
+    began = directory.name.partition("-")[0]
+    return began if _begun(began) else directory.name
 
 
 def stored_in(name: str) -> Path | None:
     """The directory of the run or the followed program that is meant; None where it is something else."""
     path = Path(name)
-    if numbered := _numbered(name, path):
-        return numbered
+    if known := _numbered(name, path) or (None if path.exists() else _begun(name)):
+        return known
     kept = [default_parent() / name] if name and "/" not in name and not path.exists() else []
     return next((one for one in (path, *kept) for file in (RUN_JSON, FOLLOWED_JSON) if (one / file).is_file()), None)
 
@@ -55,8 +62,9 @@ def _kept(file: str) -> list[Path]:
 
 
 def find_run(name: str) -> Path:
-    """The directory of a run: the path as given, else the run of that name or number where runs are kept.
+    """The directory of a run: the path as given, else the run of that name, time or number where runs are kept.
 
+    The time is the first part of its name, where no other run has the same.
     ``LAST`` is the newest, and so is 1; 2 is the one before it, as ``drivelab runs`` counts them.
 
     Raises
@@ -73,8 +81,16 @@ def find_run(name: str) -> Path:
         return path
     if name and "/" not in name and kept.is_dir():
         return kept
+    if begun := _begun(name):
+        return begun
     where = f"a directory, or the name or the number of a run in {default_parent()}"
     raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=_LIST)
+
+
+def _begun(name: str) -> Path | None:
+    """The only run that began then, as the names of runs tell the time; None where there is none, or several."""
+    begun = [one for one in all_kept() if one.name.partition("-")[0] == name]
+    return begun[0] if len(begun) == 1 else None
 
 
 def _numbered(name: str, path: Path) -> Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.find_run import find_run
+from drivelab.store.find_run import find_run, name_to_type, stored_in
 
 
 def test_a_path_comes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,3 +55,27 @@ def test_numbers_count_from_the_newest_and_names_come_before_them(
             find_run(number)
     (tmp_path / "2").mkdir()
     assert find_run("2") == Path("2")
+
+
+def test_what_is_printed_to_be_typed_means_the_same_run_when_others_came_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("drivelab.store.find_run.default_parent", lambda: tmp_path / "runs")
+
+    def keep(name: str) -> Path:
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_text("{}")
+        return tmp_path / "runs" / name
+
+    first, second = keep("20260101T000000Z-check-a"), keep("20260102T000000Z-check-b")
+    assert name_to_type(second) == "LAST"
+    typed = name_to_type(first)
+    assert typed == "20260101T000000Z"
+    third = keep("20260103T000000Z-check-c")
+    assert find_run(typed) == stored_in(typed) == first
+    # two that began in one second have their whole names
+    other = keep("20260103T000000Z-check-d")
+    assert (name_to_type(other), name_to_type(third)) == ("LAST", third.name)
+    assert name_to_type(tmp_path / "elsewhere") == str(tmp_path / "elsewhere")
+    with pytest.raises(DrivelabError, match="no run 20260103T000000Z"):
+        find_run("20260103T000000Z")

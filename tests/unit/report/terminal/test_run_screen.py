@@ -149,17 +149,6 @@ def of_many(*rows: CombinationResult) -> list[str]:
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
-def test_a_run_that_is_not_complete_says_so_before_its_answer() -> None:
-    console = Console(width=80, file=io.StringIO(), color_system=None)
-    missing = "47 of 92 trials; it was interrupted"
-    with console.capture() as capture:
-        console.print(
-            render_run_screen(RunAnswer((of_workload(1, 1e5),)), "a run", ("An answer.",), (), missing=missing)
-        )
-    lines = [line.strip() for line in capture.get().splitlines()]
-    assert lines[:5] == ["a run", "", f"! not complete: {missing}", "", "An answer."]
-
-
 def test_of_many_workloads_each_is_a_row_and_every_level_a_column() -> None:
     rows = [of_workload(n, 1e5 * n, filesystem=name) for n in (1, 2, 3) for name in ("ext4", "xfs")]
     lines = of_many(*rows)

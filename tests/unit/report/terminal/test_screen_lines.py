@@ -69,6 +69,17 @@ def test_a_crowded_screen_loses_warnings_before_numbers_and_says_so(workloads: i
     assert any("100 us" in line for line in lines)
 
 
+def test_a_run_that_is_not_complete_says_so_before_its_answer() -> None:
+    console = Console(width=80, file=io.StringIO(), color_system=None)
+    missing = "47 of 92 trials; it was interrupted"
+    with console.capture() as capture:
+        answer = RunAnswer(tuple(of_workload(1, level) for level in range(40)))
+        console.print(render_run_screen(answer, "a run", ("An answer.",), (), missing=missing))
+    lines = [line.strip() for line in capture.get().splitlines()]
+    assert lines[:5] == ["a run", "", f"! not complete: {missing}", "", "An answer."]
+    assert len(lines) <= RUN_MAX - 4
+
+
 def test_a_check_with_many_undecided_needs_names_all_of_them() -> None:
     content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
     titles = [f"need {number}" for number in range(9)]
