@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -28,9 +28,11 @@ def written_by_fio(folder: Path, kind: str, *more: str) -> Path:
 
 
 def damage(file: Path, place: int) -> None:
-    data = bytearray(file.read_bytes())
-    data[place] ^= 1
-    file.write_bytes(data)
+    with file.open("r+b") as opened:
+        opened.seek(place)
+        byte = opened.read(1)[0]
+        opened.seek(place)
+        opened.write(bytes([byte ^ 1]))
 
 
 @pytest.mark.parametrize(
@@ -74,10 +76,62 @@ def test_a_block_in_the_place_of_another_is_found_by_its_header(drivelab: Drivel
     assert f"at byte {BLOCK_BYTES}" in misplaced.stderr
 
 
-def test_a_pattern_is_said_not_to_be_checked(drivelab: Drivelab, tmp_path: Path) -> None:
-    written_by_fio(tmp_path, "pattern", "--verify_pattern=0xdeadbeef")
-    more = options("pattern", "--verify_pattern=0xdeadbeef", "--verify_only", "--eta=never")
-    found = drivelab.run("fio", *more, f"--directory={tmp_path}")
+KINDS = (
+    ("meta",),
+    ("crc32", "--verify_interval=512"),
+    ("crc32c", "--verify_offset=200"),
+    ("crc32c-intel", "--buffer_compress_percentage=50"),
+    ("md5", "--verify_interval=1k", "--verify_offset=300"),
+    ("sha256", "--verify_interval=1k"),
+    ("xxhash", "--verify_pattern=0xdeadbeef"),
+    ("pattern", '--verify_pattern=0xdeadbeef%o"text"-12'),
+    ("pattern", "--verify_pattern=0xfff0x1"),
+    ("", "--verify_pattern=%o", "--verify_interval=4k"),
+    ("meta", '--verify_pattern="ab"%o', "--verify_offset=64"),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=" ".join)
+def test_what_one_program_wrote_is_right_to_the_other(
+    drivelab: Drivelab, make_loop_device: Callable[..., Path], kind: tuple[str, ...]
+) -> None:
+    device = make_loop_device(2**20)
+    words = ["--name=job", f"--bs={BLOCK_BYTES}", "--size=64k", f"--filename={device}", *kind[1:]]
+    words += [f"--verify={kind[0]}"] if kind[0] else []
+    consent = ["--erase", device.name, "--strict", "--eta=never"]
+    fio = ["fio", "--thread", "--verify_state_save=0", "--verify_fatal=1", *words]
+    written = drivelab.run("fio", *words, "--rw=write", *consent)
+    assert written.returncode == 0, written.stderr
+    for order in ("--rw=write", "--rw=read"):
+        found = subprocess.run([*fio, order, "--verify_only"], capture_output=True, text=True)
+        assert found.returncode == 0, found.stdout + found.stderr
+    subprocess.run([*fio, "--rw=randwrite", "--do_verify=0"], check=True, capture_output=True)
+    check = ["fio", *words, "--rw=read", "--verify_only", *consent]
+    intact = drivelab.run(*check)
+    assert intact.returncode == 0, intact.stderr
+    # in front of a header that lies farther on, or within it
+    damage(device, 3 * BLOCK_BYTES)
+    damaged = drivelab.run(*check)
+    assert f"at byte {3 * BLOCK_BYTES}" in damaged.stderr
+    assert subprocess.run([*fio, "--rw=read"], capture_output=True).returncode != 0
+
+
+def test_what_a_sum_of_fio_does_not_cover_is_not_checked_by_drivelab_either(drivelab: Drivelab, tmp_path: Path) -> None:
+    file = written_by_fio(tmp_path, "meta")
+    damage(file, DAMAGED_BYTE)
+    found = drivelab.run("fio", *options("meta", "--verify_only", "--eta=never"), f"--directory={tmp_path}")
     assert found.returncode == 0, found.stderr
-    assert "nothing is checked" in found.stderr
-    assert drivelab.run("fio", *more, f"--directory={tmp_path}", "--strict").returncode != 0
+
+
+def test_a_buffer_pattern_is_what_fio_writes(
+    drivelab: Drivelab, make_loop_device: Callable[..., Path], tmp_path: Path
+) -> None:
+    device = make_loop_device(2**20)
+    (tmp_path / "bytes").write_bytes(b"of a file")
+    pattern = f"--buffer_pattern=0xabc'{tmp_path / 'bytes'}'\"text\"258"
+    words = ["--name=job", "--rw=write", "--bs=3000", "--size=63000", pattern, f"--filename={device}"]
+    assert drivelab.run("fio", *words, "--erase", device.name, "--strict").returncode == 0
+    ours = device.read_bytes()
+    assert ours[:20] == b"\x0a\xbcof a filetext\x02\x01\x0a\xbcof"[:20]
+    subprocess.run(["fio", *words], check=True, capture_output=True)
+    assert device.read_bytes() == ours

@@ -9,9 +9,12 @@
 
 mod checksums;
 mod fio_header;
+mod marks;
 
 use std::ptr::NonNull;
 
+pub use fio_header::header_size;
+use marks::Marks;
 use rand_core::Rng;
 
 use crate::address::{Random, random_for_job, unit};
@@ -38,7 +41,9 @@ pub struct Buffers {
     stamps: Stamps,
     /// For each slot, where in its buffer the present write begins.
     shifts: Vec<usize>,
-    are_zeros: bool,
+    /// A pattern or fio's headers, in place of stamps.
+    marks: Option<Box<Marks>>,
+    are_fixed: bool,
     is_leaked: bool,
 }
 
@@ -161,8 +166,9 @@ impl Buffers {
             next: (u64::from(job) << 48) | 1,
         };
         let shifts = vec![0; layout.for_writes];
-        let are_zeros = contents.kind == ContentsKind::Zeros;
-        let mut made = Self { memory, layout, stamps, shifts, are_zeros, is_leaked: false };
+        let are_fixed = contents.kind != ContentsKind::Random;
+        let marks = Marks::of(workload, job);
+        let mut made = Self { memory, layout, stamps, shifts, marks, are_fixed, is_leaked: false };
         for index in 0..layout.count() {
             // Duplicates must be equal in every slot and job, so then all begin with the same fill.
             let buffer = job * layout.count() as u32 + index as u32;
@@ -218,34 +224,41 @@ impl Buffers {
     pub fn stamp(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) -> bool {
         let shift = &mut self.shifts[slot as usize];
         *shift = if *shift + size > self.layout.spread { 0 } else { *shift + size };
-        if !self.stamps.enabled {
+        if !self.stamps.enabled && self.marks.is_none() {
             return false;
         }
         let (_, data) = self.of_slot(slot, true);
         // SAFETY: the data lie within the slot's buffer, which no I/O uses while its slot is free.
         let data = unsafe { std::slice::from_raw_parts_mut(data, size) };
-        self.stamps.put(data, offset, random);
-        true
+        if self.stamps.enabled {
+            self.stamps.put(data, offset, random);
+            return true;
+        }
+        self.marks.as_mut().is_some_and(|marks| marks.put(data, offset))
     }
 
     /// Changes what was just read from `offset`, so that writing it back makes a difference: the stamps, or the
-    /// first byte where there are none. Zeros stay zeros.
+    /// first byte where there are none. Zeros and patterns stay as they are.
     #[inline]
     pub fn change_read(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) {
         // SAFETY: the slot's buffer holds `size` bytes, and no I/O uses it between a read and its write back.
         let data = unsafe { std::slice::from_raw_parts_mut(self.region(slot).0, size) };
         if self.stamps.enabled {
             self.stamps.change(data, offset, random);
-        } else if let (false, Some(first)) = (self.are_zeros, data.first_mut()) {
+        } else if let (false, Some(first)) = (self.are_fixed, data.first_mut()) {
             *first = first.wrapping_add(1);
         }
     }
 
-    /// Whether the data just read carry the stamps of their own offset, or are as fio wrote them there.
+    /// Whether the data just read are those of their own offset: by the pattern or the headers that are asked for,
+    /// else by stamps, or as fio wrote them there.
     #[must_use]
     pub fn verify(&self, slot: u32, offset: u64, size: usize) -> bool {
         // SAFETY: the slot's buffer holds `size` bytes, and no I/O into it is outstanding.
         let data = unsafe { std::slice::from_raw_parts(self.region(slot).0, size) };
+        if let Some(marks) = &self.marks {
+            return marks.are_right(data, offset);
+        }
         stamp_positions(size).all(|position| {
             let place = &data[position + 8..position + STAMP_SIZE];
             place == (offset + position as u64).to_le_bytes()
@@ -281,8 +294,9 @@ fn write_stamp(stamp: &mut [u8], number: u64, place: u64) {
 
 /// Fills memory with what a workload writes.
 pub fn fill(data: &mut [u8], contents: &Contents, random: &mut Random) {
-    if contents.kind == ContentsKind::Zeros {
-        data.fill(0);
+    if contents.kind != ContentsKind::Random {
+        let (pattern, _) = contents.pattern_bytes().unwrap_or_else(|| (vec![0], Vec::new()));
+        marks::repeat(&pattern, data);
         return;
     }
     for block in data.chunks_mut(STAMP_DISTANCE) {

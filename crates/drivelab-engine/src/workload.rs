@@ -2,6 +2,7 @@
 
 mod access;
 mod backend;
+mod contents;
 mod durability;
 mod files;
 mod pacing;
@@ -12,6 +13,7 @@ mod zoned;
 
 pub use access::{Access, AccessKind, CacheAdvice, Zone};
 pub use backend::BackendName;
+pub use contents::{Check, Contents, ContentsKind, OFFSET_SIZE};
 pub use durability::{Durability, DurabilityMethod, LastSync, SyncOrder};
 pub use files::{FileOrder, JobFiles};
 pub use pacing::{Pacing, PacingKind};
@@ -110,27 +112,6 @@ pub enum FileState {
     Sparse,
 }
 
-/// Kind of data written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ContentsKind {
-    /// Random data, every block unique.
-    Random,
-    /// Zeros.
-    Zeros,
-}
-
-/// What is written.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Contents {
-    /// Kind of data.
-    pub kind: ContentsKind,
-    /// Part of every 4 KiB that is zeros.
-    pub compressible_fraction: f64,
-    /// Part of the writes that repeat one block.
-    pub duplicate_fraction: f64,
-}
-
 /// When the measured window ends; 0 is no limit.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Limits {
@@ -225,7 +206,7 @@ pub struct Workload {
     pub polled_completion: bool,
     /// Let a kernel thread pick up submissions.
     pub polled_submission: bool,
-    /// Check the stamps of blocks that are read.
+    /// Check the stamps, the pattern or the headers of blocks that are read.
     #[serde(default)]
     pub verify: bool,
     /// Part of the reads that are written back, changed, to the same place right after.
@@ -372,14 +353,15 @@ impl Workload {
     /// Whether each write carries stamps, by which a read can tell whether a block is where it belongs.
     #[must_use]
     pub fn has_stamps(&self) -> bool {
-        self.contents.kind == ContentsKind::Random && self.smallest_block() >= STAMP_SIZE as u64
+        self.contents.has_stamps() && self.smallest_block() >= STAMP_SIZE as u64
     }
 
     /// Whether stamps that this very workload writes are where its reads look for them.
     fn can_verify(&self) -> bool {
         let on_stamps = |bytes: u64| bytes.is_multiple_of(STAMP_DISTANCE as u64);
         let sizes_agree = self.smallest_block() == self.largest_block() || self.issued_sizes().all(on_stamps);
-        self.has_stamps() && self.contents.duplicate_fraction == 0.0 && sizes_agree
+        !self.contents.has_stamps_or_nothing()
+            || self.has_stamps() && self.contents.duplicate_fraction == 0.0 && sizes_agree
     }
 
     /// The most bytes that a run moves, as far as its limits say; a ramp and a runtime say nothing.

@@ -109,7 +109,8 @@ def asked_words(workload: Mapping[str, Any]) -> dict[str, str]:
     if contents := workload.get("contents"):
         shares = [f"{format_percent(contents.get(f'{name}_fraction') or 0)} {name}" for name in _SHARES]
         found["contents"] = ", ".join(
-            [str(contents.get("kind")), *(one for one in shares if not one.startswith("0 %"))]
+            [f"{contents.get('kind')} {contents.get('pattern') or ''}".strip()]
+            + [one for one in shares if not one.startswith("0 %")]
         )
     if pacing := workload.get("pacing"):
         rate = pacing.get("rate_per_s") or 0

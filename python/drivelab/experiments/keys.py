@@ -10,11 +10,12 @@ from typing import get_args
 
 from pydantic import BaseModel
 
+from drivelab.model.contents import Contents
 from drivelab.model.experiment import FigureName, TableName
 from drivelab.model.job_files import JobFiles
 from drivelab.model.told import told_fields
 from drivelab.model.view import METRIC_NAMES, PLACES
-from drivelab.model.workload import Access, Contents, Pacing
+from drivelab.model.workload import Access, Pacing
 from drivelab.model.workload_keys import WorkloadKeys
 from drivelab.model.zoned_drive import ZonedDrive
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from drivelab.experiments.toml_lines import Place, line_of
+from drivelab.model.contents import Contents
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, ExperimentWorkload, Reference, Scale
 from drivelab.model.factor import (
@@ -22,7 +23,7 @@ from drivelab.model.factor import (
 from drivelab.model.job_files import JobFiles
 from drivelab.model.names import did_you_mean
 from drivelab.model.view import View
-from drivelab.model.workload import Access, Contents, Pacing
+from drivelab.model.workload import Access, Pacing
 from drivelab.model.workload_keys import SizeShare
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.model.zoned_drive import ZonedDrive

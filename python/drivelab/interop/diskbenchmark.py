@@ -18,10 +18,10 @@ from drivelab.interop.foreign import (
     told,
     whole_number_of,
 )
+from drivelab.model.contents import Contents
 from drivelab.model.workload import (
     Access,
     BlockSizeShare,
-    Contents,
     Durability,
     Limits,
     OperationShare,

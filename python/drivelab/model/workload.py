@@ -12,11 +12,12 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from drivelab.model.contents import Contents
 from drivelab.model.frozen import FrozenModel
 from drivelab.model.held_target import HeldTarget
 from drivelab.model.job_files import JobFiles
 from drivelab.model.recording import Recorded
-from drivelab.model.told import HOW, WHERE, WRITTEN, key
+from drivelab.model.told import HOW, WHERE, key
 from drivelab.model.tree import Tree
 from drivelab.model.zone import Zone
 from drivelab.model.zoned_drive import ZonedDrive
@@ -187,20 +188,6 @@ class Durability(FrozenModel):
     def covers_several_writes(self) -> bool:
         """Whether one sync call stands for more than one write."""
         return self.at_end or self.every_writes > 1
-
-
-class Contents(FrozenModel):
-    """What is written: random data unless asked otherwise."""
-
-    # fmt: off
-    kind: Literal["random", "zeros"] = key("random", "what is written", WRITTEN, "random, zeros.", flag="contents")
-    compressible_fraction: float = key(
-        0.0, "part of every 4 KiB that is zeros", WRITTEN, "Part of every block that compresses to nothing, 0 to 1.",
-        flag="compressible", ge=0, le=1)
-    duplicate_fraction: float = key(
-        0.0, "part of the writes that repeat one block", WRITTEN, "Part of the writes that repeat one block, 0 to 1.",
-        flag="duplicate", ge=0, le=1)
-    # fmt: on
 
 
 class Pacing(FrozenModel):

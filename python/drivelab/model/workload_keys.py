@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from drivelab.model.contents import Contents
 from drivelab.model.frozen import FrozenModel
 from drivelab.model.job_files import JobFiles
 from drivelab.model.quantities import BlockSize, ByteCount, DurationNs, Share
@@ -17,7 +18,6 @@ from drivelab.model.workload import (
     AccessKind,
     BackendName,
     CacheAdvice,
-    Contents,
     DurabilityMethod,
     FileState,
     LastSync,

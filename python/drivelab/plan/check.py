@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from drivelab.model.check_trials import PROBE
+from drivelab.model.contents import Contents
 from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
 from drivelab.model.program import Program
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.units import format_bytes
-from drivelab.model.workload import Access, AccessKind, Contents, FileState, OperationName
+from drivelab.model.workload import Access, AccessKind, FileState, OperationName
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.budget import BETWEEN_STEPS_NS, COUNTED_NS_MAX
 from drivelab.plan.program_trials import issued_program, log_label, log_pattern

@@ -17,8 +17,8 @@ from simulated_trials import counted, drive, filesystem, measured, target, workl
 
 from drivelab.analyse.findings import smart_findings, target_findings
 from drivelab.analyse.trial import judge_trial
+from drivelab.model.contents import Contents
 from drivelab.model.drive import LinkFacts, WriteCacheFacts
-from drivelab.model.workload import Contents
 
 
 def told_of(fault: str, seed: int, sort: str = "I/O") -> set[str]:

@@ -34,12 +34,13 @@ from drivelab.analyse.findings import (
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.summary import summarise
+from drivelab.model.contents import Contents
 from drivelab.model.drive import LinkFacts
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import USE_DIRECT_IO
 from drivelab.model.target import BlockLayer
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.workload import BlockSizeShare, Contents, Pacing
+from drivelab.model.workload import BlockSizeShare, Pacing
 from drivelab.simulated.load import load_model
 
 READS = [counted(reads=2000)]

@@ -9,11 +9,12 @@ import pytest
 from drivelab.cli.io_options import DEFAULTS, IoOptions, flags
 from drivelab.cli.io_workload import on_target, options_without_effect, workload_from
 from drivelab.cli.workload_arguments import parse_block_sizes, parse_cpus, parse_operations, parse_pacing
+from drivelab.model.contents import Contents
 from drivelab.model.errors import DrivelabError
 from drivelab.model.job_files import JobFiles
 from drivelab.model.target import TargetFacts
 from drivelab.model.told import told_fields
-from drivelab.model.workload import Access, Contents, Pacing, Workload
+from drivelab.model.workload import Access, Pacing, Workload
 from drivelab.model.workload_keys import WorkloadKeys
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.model.zoned_drive import ZonedDrive
@@ -42,6 +43,9 @@ WITHOUT_A_FLAG = {
             "reset_frequency",
         )
     },
+    ("contents", "check"): "for job files of fio",
+    ("contents", "check_bytes"): "for job files of fio",
+    ("contents", "check_offset"): "for job files of fio",
     ("pacing", "think_after_ns"): "for experiments that leave a drive idle at known times",
     ("watches_burst",): "for the experiment burst",
     ("contents",): "a flag for each of its numbers",
@@ -134,7 +138,10 @@ def test_every_option_reaches_the_workload() -> None:
             "directory": False,
         },
         "file_state": "sparse",
-        "contents": {"kind": "zeros", "compressible_fraction": 0.5, "duplicate_fraction": 0.25},
+        "contents": {
+            "kind": "zeros", "compressible_fraction": 0.5, "duplicate_fraction": 0.25, "pattern": "",
+            "check": "stamps", "check_bytes": 0, "check_offset": 0,
+        },
         "pacing": {"kind": "fixed", "rate_per_s": 10.0, "think_ns": 0, "think_every": 1, "think_after_ns": 0},
         "limits": {"runtime_ns": 3 * 10**9, "bytes": 10**6, "count": 7, "precision": 0.0},
         "ramp_ns": 10**9, "interval_ns": 10**7, "seed": 9, "record_ios": True, "pin_cpus": (1,),

@@ -15,9 +15,10 @@ import experiment_format
 from drivelab.experiments.keys import KEYS
 from drivelab.experiments.load import built_in_names, built_in_text
 from drivelab.experiments.schema import experiment_schema
+from drivelab.model.contents import Contents
 from drivelab.model.experiment import Experiment, ExperimentWorkload, Reference, Scale
 from drivelab.model.factor import FileSystemFactor, FileSystemLevel, MountLevel, WorkloadFactor
-from drivelab.model.workload import Access, Contents, Pacing
+from drivelab.model.workload import Access, Pacing
 from drivelab.model.workload_keys import SizeShare
 
 SCHEMA = experiment_schema()

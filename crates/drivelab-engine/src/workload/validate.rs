@@ -223,22 +223,6 @@ impl Workload {
         ]);
         rules
     }
-
-    fn rules_of_data(&self) -> Vec<Rule> {
-        let contents = &self.contents;
-        let is_fraction = |fraction: f64| (0.0..=1.0).contains(&fraction);
-        vec![
-            (
-                !is_fraction(contents.compressible_fraction) || !is_fraction(contents.duplicate_fraction),
-                "compressible_fraction, duplicate_fraction: 0 to 1",
-            ),
-            (
-                self.verify && !self.can_verify(),
-                "verify: needs random contents without duplicates, and one block size of at least 16 B or \
-                 several that are multiples of 4 KiB",
-            ),
-        ]
-    }
 }
 
 fn rules_of_order(access: &Access) -> Vec<Rule> {

@@ -23,7 +23,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     if contents.kind == "random" and not contents.compressible_fraction and not contents.duplicate_fraction:
         return []
-    what = "zeros" if contents.kind == "zeros" else "partly compressible or repeated data"
+    whole = {"zeros": "zeros", "pattern": "blocks of a repeated pattern"}
+    what = whole.get(contents.kind, "partly compressible or repeated data")
     text = f"{what} were written: a drive that compresses or deduplicates is faster with them than with real data"
     facts = contents.model_dump()
     return [Finding(CODE, "warning", text, evidence.name, facts, "write random data, unless this is on purpose")]

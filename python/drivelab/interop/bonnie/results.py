@@ -22,9 +22,10 @@ from drivelab.interop.foreign import (
     told,
     whole_number_of,
 )
+from drivelab.model.contents import Contents
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
-from drivelab.model.workload import Access, BlockSizeShare, Contents, OperationShare, TargetRange, Workload
+from drivelab.model.workload import Access, BlockSizeShare, OperationShare, TargetRange, Workload
 
 _LATENCY = re.compile(r"(\d{1,18})(us|ms|s)")
 _UNITS_NS = {"us": 10**3, "ms": 10**6, "s": 10**9}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from drivelab.model.workload import TREE_OPERATIONS, Access, Workload
@@ -115,9 +116,20 @@ def _mix(workload: Workload) -> dict[str, str]:
         total = sum(share.weight for share in workload.block_sizes)
         shares = [f"{size_text(share.bytes)}/{100 * share.weight / total:g}" for share in workload.block_sizes]
         found["bssplit"] = ":".join(shares)
-    if workload.contents.kind == "zeros":
-        found["zero_buffers"] = "1"
-    return found
+    return found | _contents(workload)
+
+
+def _contents(workload: Workload) -> dict[str, str]:
+    contents = workload.contents
+    found = {"zero_buffers": "1"} if contents.kind == "zeros" else {}
+    pattern = re.sub("((?:[0-9a-f]{2})+)", r"0x\1", contents.pattern)
+    if contents.check == "stamps":
+        if pattern and workload.verify:
+            return {"verify": "pattern", "verify_pattern": pattern}
+        return {"buffer_pattern": pattern} if pattern else found
+    found["verify"] = {"header": "meta", "pattern_header": "pattern_hdr"}.get(contents.check, contents.check)
+    more = {"verify_pattern": pattern, "verify_interval": contents.check_bytes, "verify_offset": contents.check_offset}
+    return found | {name: str(value) for name, value in more.items() if value}
 
 
 def _durability(workload: Workload) -> dict[str, str]:

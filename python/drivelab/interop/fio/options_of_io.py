@@ -210,7 +210,7 @@ _CONTENTS = (
     Option(
         "scramble_buffers", "boolean", "extended", "honoured", "contents are new with every write, always", default="1"
     ),
-    Option("buffer_pattern", "text", "extended", "approximated", "zeros: like any pattern they compress to nothing"),
+    Option("buffer_pattern", "text", "extended", "honoured", "bytes that blocks repeat: texts, numbers, files"),
     Option(
         "buffer_compress_percentage", "number", "extended", "honoured", "share that compresses", minimum=0, maximum=100
     ),

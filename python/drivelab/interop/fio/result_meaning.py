@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from drivelab.interop.fio import options_of_io
-from drivelab.interop.fio.durability_and_contents import contents, durability
+from drivelab.interop.fio.checks import contents
+from drivelab.interop.fio.durability import durability
 from drivelab.interop.fio.job_file import Job, Setting
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.options import BY_NAME

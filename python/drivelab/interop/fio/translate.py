@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from drivelab.interop.fio.asked_logs import LOG_OPTIONS
+from drivelab.interop.fio.checks import checked_contents, contents
 from drivelab.interop.fio.cpus import pinned
-from drivelab.interop.fio.durability_and_contents import can_verify, contents, durability, tell_of_checks, verifies
+from drivelab.interop.fio.durability import durability
 from drivelab.interop.fio.engines import ENGINES, REFUSED, Engine
 from drivelab.interop.fio.groups import Turn, turns
 from drivelab.interop.fio.job_file import Job, read_job_file
@@ -169,7 +170,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         what = f"a range of {placed.range_bytes} B is too small for a block of {min(io.all_sizes)} B"
         raise options.refuse("size", what, code="U033", do="use a larger size or a smaller bs")
     keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
-    keys |= durability(options, io, placed.range_bytes) | contents(options) | zoned_drive(options)
+    keys |= durability(options, io, placed.range_bytes) | zoned_drive(options)
     keys["queue_depth"] = _depth(options, engine, placed)
     keys["submission_batch"] = engine.submission_batch(options.number("iodepth_batch"), keys["queue_depth"])
     least, most = (options.number(f"iodepth_batch_complete_{name}") for name in ("min", "max"))
@@ -197,11 +198,12 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     elif placed.fraction < 1:
         keys["fill_level"] = placed.fraction
     goes_on = io.writes and (options.truth("time_based") or keys.get("bytes", 0) > placed.all_bytes > 0)
-    if verifies(options) and is_zoned(options) and (len(io.weights) > 1 or goes_on):
+    checked = checked_contents(options, io) if engine.backend != "null" else contents(options)
+    if checked.get("verify") and is_zoned(options) and (len(io.weights) > 1 or goes_on):
         what = "on zones only what is written once, without reads among it, is checked"
         options.tell("verify", "not-honoured", what)
-    elif verifies(options) and can_verify(options, io) and tell_of_checks(options, io):
-        keys["verify"] = engine.backend != "null"
+        checked.pop("verify")
+    keys |= checked
     if any(options.has(name) for name in LOG_OPTIONS):
         keys["record_ios"] = True
     if options.truth("hipri") and engine.name in ("io_uring", "io_uring_cmd", "pvsync2"):

@@ -1,4 +1,4 @@
-"""How a job's writes become durable, what they hold, and how they are checked."""
+"""How a job's writes become durable."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from typing import Any
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.translation_of_io import Issued
 
-_STAMP_BYTES = 16
-_STAMP_DISTANCE_BYTES = 4096
 _QUEUES_SYNC_CALLS = ("io_uring", "posixaio")
 _CALLS_OF_OTHERS = ("fdatasync", "sync_file_range")
-# kinds of sums that are computed again; meta has none
-_WITH_SUMS = ("crc32c", "crc32c-intel", "crc32", "md5", "sha256", "xxhash", "meta")
 _SYNC_METHODS = {"sync": "o_sync", "1": "o_sync", "dsync": "o_dsync"}
 
 
@@ -79,57 +75,3 @@ def _asked(options: JobOptions) -> list[tuple[str, dict[str, Any]]]:
         every = max(1, int(digits[:9])) if digits.isdecimal() and digits.isascii() else 1
         found.append(("sync_file_range", {"durability": "sync_file_range", "sync_every_writes": every}))
     return found
-
-
-def contents(options: JobOptions) -> dict[str, Any]:
-    """The key ``contents`` of a workload pattern, if it is not random data."""
-    if options.truth("zero_buffers") or options.text("buffer_pattern"):
-        return {"contents": {"kind": "zeros"}}
-    compressible = options.number("buffer_compress_percentage") / 100
-    duplicate = options.number("dedupe_percentage") / 100
-    if compressible == 1:
-        return {"contents": {"kind": "zeros"}}
-    shares = {"compressible_fraction": compressible, "duplicate_fraction": duplicate}
-    kept = {name: share for name, share in shares.items() if share}
-    return {"contents": {"kind": "random"} | kept} if kept else {}
-
-
-def verifies(options: JobOptions) -> bool:
-    """Whether fio checks what it reads."""
-    word = options.choice("verify").word
-    by_pattern = not options.has("verify") and bool(options.text("verify_pattern"))
-    return options.truth("verify_only") or by_pattern or word not in ("0", "", "null")
-
-
-def tell_of_checks(options: JobOptions, io: Issued) -> bool:
-    """Say what is looked at where a job only reads, which may be what fio wrote; whether anything is."""
-    word = options.choice("verify").word
-    name = "verify" if options.has("verify") or options.truth("verify_only") else "verify_pattern"
-    if io.writes:
-        return True
-    if word == "pattern" or name == "verify_pattern":
-        options.tell(name, "not-honoured", "what is read is not compared with a pattern: nothing is checked")
-        return False
-    if options.number("verify_offset"):
-        options.tell("verify_offset", "not-honoured", "headers are looked for where parts begin: nothing is checked")
-        return False
-    if word in _WITH_SUMS:
-        options.tell(name, "honoured", "headers and sums of fio, or drivelab's own stamps")
-    elif word not in ("0", ""):
-        what = "of blocks that fio wrote only the headers are checked, not the data; or drivelab's own stamps"
-        options.tell(name, "approximated", what)
-    return True
-
-
-def can_verify(options: JobOptions, io: Issued) -> bool:
-    """Whether drivelab's stamps can be checked with these contents and block sizes; says why not."""
-    sizes = io.all_sizes
-    fits = min(sizes) >= _STAMP_BYTES if len(sizes) == 1 else not any(size % _STAMP_DISTANCE_BYTES for size in sizes)
-    held = contents(options).get("contents", {})
-    plain = held.get("kind", "random") == "random" and not held.get("duplicate_fraction")
-    if fits and plain:
-        return True
-    why = "contents that are not random" if not plain else "these block sizes"
-    name = "verify" if options.has("verify") or options.truth("verify_only") else "verify_pattern"
-    options.tell(name, "not-honoured", f"{why} carry no stamps")
-    return False
