@@ -1,4 +1,4 @@
-"""How many I/Os of a job file are outstanding, and how many are sent with one call."""
+"""How many I/Os of a job file are outstanding, how many are sent with one call, and at which rate."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import Environment, TranslatedJob
+from drivelab.model.workload import TargetRange
 
 
 def translated(folder: Path, lines: str) -> TranslatedJob:
@@ -81,3 +82,23 @@ def test_one_call_at_a_time_is_told_where_more_are_asked_for(tmp_path: Path) -> 
 def test_a_thread_of_the_kernel_takes_submissions_where_asked(tmp_path: Path) -> None:
     assert translated(tmp_path, "ioengine=io_uring\nsqthread_poll").pattern.polled_submission
     assert not translated(tmp_path, "ioengine=io_uring").pattern.polled_submission
+
+
+@pytest.mark.parametrize(
+    ("rates", "share", "rate_per_s", "is_told"),
+    [
+        ("rate_iops=100,300", 0.25, 400, True),
+        ("rate=400k,1200k", 0.25, 400, True),
+        ("rate=4m,4m\nbs=4k,16k", 0.8, 1280, True),
+        ("rate_iops=100,300\nrwmixread=25", 0.25, 400, False),
+        ("rate_iops=100", 0.5, 200, False),
+    ],
+)
+def test_rates_of_reads_and_writes_decide_their_mix(
+    tmp_path: Path, rates: str, share: float, rate_per_s: float, is_told: bool
+) -> None:
+    found = translated(tmp_path, f"filename=/dev/sdx\nrw=randrw\n{rates}")
+    operations = {one.operation: one.weight for one in found.pattern.on(TargetRange(path=""), seed=0).operations}
+    assert operations["read"] / sum(operations.values()) == pytest.approx(share)
+    assert found.pattern.pacing.rate_per_s == pytest.approx(rate_per_s)
+    assert ("the rates decide the mix" in told(found, rates.partition("=")[0])[1]) == is_told

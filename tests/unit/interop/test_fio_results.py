@@ -184,7 +184,7 @@ def test_sizes_are_those_of_fio(text: str, base: str, size: int | None) -> None:
 
 def test_options_say_what_was_asked_for_and_nothing_else() -> None:
     asked = asked_of(
-        {"rw": "randrw", "rwmixwrite": "30", "bssplit": "4k/50:8k/50", "ioengine": "rbd", "rate_iops": "100"}
+        {"rw": "randrw", "rwmixwrite": "30", "bssplit": "4k/50:8k/50", "ioengine": "rbd", "rate_iops": "70,30"}
     )
     told = asked.known.model_dump(mode="json", exclude_unset=True)
     assert {one["operation"]: one.get("weight", 1.0) for one in told["operations"]} == pytest.approx(

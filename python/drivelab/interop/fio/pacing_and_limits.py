@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.placing import Placing
 from drivelab.interop.fio.sizes import Amount
-from drivelab.interop.fio.translation_of_io import Issued
+from drivelab.interop.fio.translation_of_io import Direction, Issued
 
 _RATE_MAX = 1e8
-# how far reads and writes may be from the mix that is asked for, before it is said
+# how far the mix of rates may be from the one that is asked for, before it is said
 _MIX_TOLERANCE = 0.01
 
 
@@ -112,15 +113,22 @@ def pacing(options: JobOptions, placed: Placing, io: Issued) -> dict[str, Any]:
     return {"pacing": {"think_ns": thinks * 1000} | ({"think_every": every} if every > 1 else {})}
 
 
+def with_mix_of_rates(options: JobOptions, io: Issued) -> Issued:
+    """A job with the mix that its rates ask for: as in fio they decide it where each operation has one."""
+    rates = _rates(options, io)
+    if len(rates) < 2 or set(rates) != set(io.weights):
+        return io
+    whole = sum(rates.values())
+    weights = {each: rates[each] / whole for each in io.weights}
+    if any(abs(weight - io.weights[each]) > _MIX_TOLERANCE for each, weight in weights.items()):
+        options.tell(_name_of_rate(options), "noted", "the rates decide the mix, as in fio")
+    return replace(io, weights=weights)
+
+
 def _rate_per_s(options: JobOptions, io: Issued) -> float:
     """I/Os per second of one job; 0 is as fast as it can."""
-    name = "rate" if options.has("rate") else "rate_iops"
-    amounts = options.amounts(name)
-    rates: dict[str, float] = {}
-    for direction in io.weights:
-        amount = amounts.of(direction)
-        if amount is not None and amount.value:
-            rates[direction] = amount.value / (io.mean_bytes(direction) if name == "rate" else 1.0)
+    name = _name_of_rate(options)
+    rates = _rates(options, io)
     if not rates:
         if options.has(name):
             options.tell(name, "noted", "it is for operations that the job does not have")
@@ -128,7 +136,20 @@ def _rate_per_s(options: JobOptions, io: Issued) -> float:
     if set(rates) != set(io.weights):
         options.tell(name, "not-honoured", "in a mix only some operations have a rate: as fast as it can")
         return 0.0
-    whole = sum(rates.values())
-    if any(abs(rate / whole - io.weights[each]) > _MIX_TOLERANCE for each, rate in rates.items()):
-        options.tell(name, "approximated", "their sum, in the shares of the mix")
-    return whole
+    return sum(rates.values())
+
+
+def _name_of_rate(options: JobOptions) -> str:
+    return "rate" if options.has("rate") else "rate_iops"
+
+
+def _rates(options: JobOptions, io: Issued) -> dict[Direction, float]:
+    """I/Os per second of one job, of each operation that has a rate."""
+    name = _name_of_rate(options)
+    amounts = options.amounts(name)
+    rates: dict[Direction, float] = {}
+    for direction in io.weights:
+        amount = amounts.of(direction)
+        if amount is not None and amount.value:
+            rates[direction] = amount.value / (io.mean_bytes(direction) if name == "rate" else 1.0)
+    return rates

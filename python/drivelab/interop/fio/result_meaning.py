@@ -17,6 +17,7 @@ from drivelab.interop.fio.durability import durability
 from drivelab.interop.fio.job_file import Job, Setting
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.options import BY_NAME
+from drivelab.interop.fio.pacing_and_limits import with_mix_of_rates
 from drivelab.interop.fio.sizes import ValueMistake
 from drivelab.interop.fio.syntax import Place
 from drivelab.interop.fio.translation_of_io import issued
@@ -49,7 +50,7 @@ def meaning_of(given: Mapping[str, str]) -> dict[str, Any]:
     if options is None:
         return {}
     try:
-        io = issued(options, verifies_only=options.truth("verify_only"))
+        io = with_mix_of_rates(options, issued(options, verifies_only=options.truth("verify_only")))
         keys = io.keys() | durability(options, io) | contents(options)
         # what ends it is not looked at, but a pattern has to end
         pattern = WorkloadPattern.model_validate(keys | {"count": 1})

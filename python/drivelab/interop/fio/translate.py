@@ -17,7 +17,7 @@ from drivelab.interop.fio.engines import ENGINES, REFUSED, Engine
 from drivelab.interop.fio.groups import Turn, turns
 from drivelab.interop.fio.job_file import Job, read_job_file
 from drivelab.interop.fio.job_options import JobOptions
-from drivelab.interop.fio.pacing_and_limits import limits, pacing
+from drivelab.interop.fio.pacing_and_limits import limits, pacing, with_mix_of_rates
 from drivelab.interop.fio.page_cache import page_cache
 from drivelab.interop.fio.placing import Placing, placing, tree_placing
 from drivelab.interop.fio.replay_command import replay_command
@@ -116,7 +116,7 @@ def _translated(
     if engine.tree_operation:
         placed, keys, io = tree_placing(options), _tree_keys(options, engine), None
     else:
-        io = issued(options, verifies_only=options.truth("verify_only"))
+        io = with_mix_of_rates(options, issued(options, verifies_only=options.truth("verify_only")))
         placed = placing(options, engine, io, environment, known_bytes)
         keys = _block_keys(options, engine, io, placed)
     keys |= _common_keys(options, engine, placed) | _beside_others(options, turn)
