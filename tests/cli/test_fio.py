@@ -85,11 +85,11 @@ def test_the_run_is_kept_with_a_job_file_that_says_the_same(capsys: pytest.Captu
 def test_normal_output_goes_to_a_file_without_bins_and_nothing_to_stdout(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert run(["fio", *WORDS, "--output=out.txt", "--output-format=normal,json", "--status-interval=1"]) == 0
+    assert run(["fio", *WORDS, "--output=out.txt", "--output-format=normal,json", "--trigger=true"]) == 0
     printed, told = capsys.readouterr()
     text = (tmp_path / "out.txt").read_text()
     assert printed == ""
-    assert "status-interval: not honoured" in told
+    assert "trigger: not honoured" in told
     assert text.startswith("{\n")
     assert '"bins"' not in text
     assert "\nmixed: (groupid=0, jobs=1): err= 0: pid=0:" in text
@@ -112,7 +112,9 @@ def test_nothing_is_run_where_only_parsing_is_asked_for(capsys: pytest.CaptureFi
     [
         ((*WORDS, "--nice=3", "--strict"), "U036", "nice (command line:8, not-honoured)"),
         ((*WORDS, "--numjobs=2", "--strict"), "U036", "its 2 jobs are one result, as with group_reporting"),
-        ((*WORDS, "--status-interval=1", "--strict"), "U036", "--status-interval: not honoured"),
+        ((*WORDS, "--trigger=true", "--strict"), "U036", "--trigger: not honoured"),
+        ((*WORDS, "--status-interval=x"), "U006", "--status-interval=x"),
+        ((*WORDS, "--status-interval=0"), "U006", "--status-interval=0 is no time"),
         ((*WORDS, "--readonly"), "U006", "--readonly forbids it"),
         ((*WORDS, "--output-format=xml"), "U006", "no output format xml"),
         ((*WORDS, "--terse-version=5"), "U006", "version 3"),

@@ -17,6 +17,7 @@ import typer
 from drivelab import __version__
 from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
 from drivelab.cli.failure import print_message
+from drivelab.cli.fio_status import Status, interval_ns
 from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_options
 from drivelab.cli.plan import StrictOption
 from drivelab.cli.report_output import typed_file
@@ -27,10 +28,11 @@ from drivelab.interop.fio.export import fio_document
 from drivelab.interop.fio.exported_text import normal_text, terse_text
 from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.translate import translate_file
-from drivelab.interop.fio.translated import REFUSED_EFFECTS, Translation
+from drivelab.interop.fio.translated import REFUSED_EFFECTS, TranslatedJob, Translation
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK, DrivelabError
 from drivelab.plan.awaited import awaited_of_run, fillings_of_run
+from drivelab.run.execute import Instruments
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import RunProgress
@@ -57,9 +59,9 @@ def command(
 ) -> int:
     """Do what a command line of fio asks for, and print what fio prints.
 
-    Options of jobs, job files, --section, --output, --output-format=normal,json,json+,terse, --minimal, --readonly,
-    --parse-only and --showcmd are fio's. What is not done as fio does it is said on stderr. The run is kept: drivelab
-    report LAST.
+    Options of jobs, job files, --section, --output, --output-format=normal,json,json+,terse, --minimal,
+    --status-interval, --readonly, --parse-only and --showcmd are fio's. What is not done as fio does it is said on
+    stderr. The run is kept: drivelab report LAST.
 
     Raises
     ------
@@ -90,9 +92,35 @@ def command(
     progress = progress_of("fio", found.plan)
     if asked.program.get("eta") == "never":
         progress = RunProgress("fio", awaited_of_run(found.plan), StringIO(), fillings=fillings_of_run(found.plan))
-    document, status = _run(found, progress, Consent(tuple(erase or ())), out or default_parent())
-    _write("".join(_text(document, form) for form in formats), asked.program.get("output"))
+    printed = _Printed(formats, asked.program.get("output"))
+    every = asked.program.get("status-interval")
+    watch = Status(interval_ns(every), _jobs_of_trials(found), printed.take).watching if every else None
+    document, status = _run(found, progress, Consent(tuple(erase or ())), out or default_parent(), watch)
+    printed.take(document)
     return status
+
+
+class _Printed:
+    """What goes to stdout as it comes, or to a file, which then has all of it."""
+
+    def __init__(self, formats: list[str], output: str | None) -> None:
+        self._formats = formats
+        self._output = output
+        self._text = ""
+
+    def take(self, document: dict[str, Any]) -> None:
+        """Write one more document, in each of the formats."""
+        text = "".join(_text(document, form) for form in self._formats)
+        if self._output is None:
+            print(text, end="", flush=True)
+            return
+        self._text += text
+        _write(self._text, self._output)
+
+
+def _jobs_of_trials(found: JobFilePlan) -> dict[str, TranslatedJob]:
+    jobs = dict(found.jobs)
+    return {step.trial: jobs[step.workload] for step in found.plan.steps if step.workload in jobs}
 
 
 def _formats(program: Mapping[str, str]) -> list[str]:
@@ -153,11 +181,19 @@ def _refuse_writes(asked: CommandLine, found: JobFilePlan) -> None:
             raise DrivelabError("U006", what, where=f"{job.path}:{job.line}", do="leave out --readonly")
 
 
-def _run(found: JobFilePlan, progress: RunProgress, consent: Consent, parent: Path) -> tuple[dict[str, Any], int]:
+def _run(
+    found: JobFilePlan,
+    progress: RunProgress,
+    consent: Consent,
+    parent: Path,
+    watch: Callable[[Instruments], Instruments] | None,
+) -> tuple[dict[str, Any], int]:
     """The results in fio's JSON, and the exit status: that of fio, which does not judge."""
     require_possible(found.plan, found.targets, consent)
     with interruptible() as stop:
         conduct = conduct_for(progress, stop, consent, stops_on_error=False)
+        if watch is not None:
+            conduct = replace(conduct, instruments=watch(conduct.instruments))
         conduct = replace(conduct, facts={"job_file": found.record()}, files={STORED_NAME: found.text})
         directory, outcome = record_run(found.plan, found.experiment, found.targets, parent, conduct)
     stored = open_run(directory)
@@ -199,9 +235,6 @@ def _without_bins(value: Any) -> Any:
     return [_without_bins(each) for each in value] if isinstance(value, list) else value
 
 
-def _write(text: str, output: str | None) -> None:
-    if output is None:
-        print(text, end="")
-        return
+def _write(text: str, output: str) -> None:
     with written_aside(typed_file(Path(output))) as aside:
         aside.write_text(text, encoding="utf-8")

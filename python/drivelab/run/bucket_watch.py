@@ -15,7 +15,7 @@ from drivelab.analyse.token_bucket import Done, done_in
 from drivelab.model.histogram import merge
 from drivelab.model.workload import Limits, Workload
 from drivelab.run.before_writing import look_before
-from drivelab.run.engine import EngineRun, Progress, ProgressListener, RecordListener, StopRequest, run_workload
+from drivelab.run.engine import EngineRun, Looks, Progress, ProgressListener, RecordListener, StopRequest, run_workload
 
 if TYPE_CHECKING:
     from drivelab import _engine
@@ -32,6 +32,7 @@ def run_as_asked(
     on_progress: ProgressListener | None = None,
     on_records: RecordListener | None = None,
     drive: _engine.SimulatedDrive | None = None,
+    looks: Looks | None = None,
 ) -> EngineRun:
     """What `run_workload` measures; of a workload that watches for the end of a burst, all its slices as one run.
 
@@ -41,7 +42,9 @@ def run_as_asked(
         E301 to E315, as the engine reports them.
     """
     if not workload.watches_burst:
-        return run_workload(workload, stop=stop, on_progress=on_progress, on_records=on_records, drive=drive)
+        return run_workload(
+            workload, stop=stop, on_progress=on_progress, on_records=on_records, drive=drive, looks=looks
+        )
     runs: list[EngineRun] = []
     done: list[Done] = []
     limit_s = workload.limits.runtime_ns / _SECOND_NS

@@ -24,6 +24,8 @@ from drivelab.model.measurement import DeviceCounts, Measurement
 from drivelab.model.simulated import SimulatedModel
 from drivelab.model.workload import OPERATIONS, Workload
 
+_LOOKS_MAX = 10_000
+
 
 class StopRequest(Protocol):
     """Something that says whether the user wants the end: a `threading.Event` for instance."""
@@ -83,6 +85,27 @@ RecordListener = Callable[[pa.RecordBatch], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Looks:
+    """Who is shown what a workload has counted so far, again and again while it runs.
+
+    Attributes
+    ----------
+    every_ns : int
+        Time of the measured window between two looks.
+    take : callable
+        Takes the rows of all whole intervals so far, and the time that they are.
+    """
+
+    every_ns: int
+    take: Callable[[pa.Table, int], None]
+
+    def moments_ns(self, workload: Workload) -> list[int]:
+        """The moments of the window of a workload."""
+        count = (workload.limits.runtime_ns - 1) // self.every_ns if workload.limits.runtime_ns else _LOOKS_MAX
+        return [self.every_ns * number for number in range(1, min(count, _LOOKS_MAX) + 1)]
+
+
+@dataclass(frozen=True, slots=True)
 class EngineRun:
     """What the engine found; the fields are those of `Measurement`."""
 
@@ -115,6 +138,7 @@ def run_workload(
     on_records: RecordListener | None = None,
     start: _engine.StartGate | None = None,
     drive: _engine.SimulatedDrive | None = None,
+    looks: Looks | None = None,
 ) -> EngineRun:
     """What the engine measured while it issued a workload, to its end or until it is known as well as was asked.
 
@@ -134,6 +158,8 @@ def run_workload(
         thread of its own. When one of them cannot begin, none issues anything.
     drive : SimulatedDrive, optional
         Takes the I/O in its own time, and what it holds stays.
+    looks : Looks, optional
+        Who sees what was counted so far, unless the workload ends by its precision.
 
     Returns
     -------
@@ -163,22 +189,32 @@ def run_workload(
         flag.set()
     records_listener = (lambda rows: take(pa.record_batch(rows))) if workload.record_ios else None
     try:
-        asked = workload.to_engine_json(looks_ns(workload))
-        result = _engine.run(asked, flag, tell, records_listener, start, drive, _looks(workload))
+        asked = workload.to_engine_json(_moments_ns(workload, looks))
+        result = _engine.run(asked, flag, tell, records_listener, start, drive, _looks(workload, looks))
     except _engine.EngineError as error:
         raise _as_drivelab_error(error) from None
-    records = pa.Table.from_batches(collected) if collected else None
     return EngineRun(
         summary=json.loads(result.summary),
         histograms=_histograms(pa.record_batch(result.histograms)),
         intervals=_table(result.intervals),
-        records=records,
+        records=pa.Table.from_batches(collected) if collected else None,
     )
 
 
-def _looks(workload: Workload) -> Callable[[Any, int], bool]:
+def _moments_ns(workload: Workload, looks: Looks | None) -> list[int]:
+    return looks_ns(workload) if looks is None or workload.limits.precision else looks.moments_ns(workload)
+
+
+def _looks(workload: Workload, looks: Looks | None) -> Callable[[Any, int], bool]:
     """Told the intervals so far and their time: whether the workload has to go on."""
-    return lambda rows, counted_ns: not is_enough(workload, _table(rows), counted_ns)
+
+    def goes_on(rows: Any, counted_ns: int) -> bool:
+        if looks is None or workload.limits.precision:
+            return not is_enough(workload, _table(rows), counted_ns)
+        looks.take(_table(rows), counted_ns)
+        return True
+
+    return goes_on
 
 
 def prepare_target(workload: Workload, *, stop: StopRequest | None = None) -> bool:

@@ -26,6 +26,7 @@ from drivelab.run.device_counters import (
 from drivelab.run.emptied_cache import emptied_cache
 from drivelab.run.engine import (
     EngineRun,
+    Looks,
     ProgressListener,
     RecordListener,
     StopRequest,
@@ -52,6 +53,7 @@ def measure(
     on_records: RecordListener | None = None,
     drops_page_cache: bool = False,
     idle_watch_s: float = IDLE_WATCH_S,
+    looks: Looks | None = None,
 ) -> Measurement:
     """What one workload did, beside what the kernel counted meanwhile.
 
@@ -73,6 +75,8 @@ def measure(
         Whether what the page cache holds of it is written out and given up first; what stays is in the context.
     idle_watch_s : float
         How long to watch for the work of others before the trial.
+    looks : Looks, optional
+        Who sees what was counted so far.
 
     Returns
     -------
@@ -95,7 +99,7 @@ def measure(
     surroundings_before = read_surroundings([drive.name for drive in target.drives])
     look_before(workload)
     before = read_counters(names)
-    run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records)
+    run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records, looks=looks)
     after = read_counters(names)
     surroundings_after = read_surroundings([drive.name for drive in target.drives])
     return run.measurement(

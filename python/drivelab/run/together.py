@@ -11,7 +11,7 @@ from drivelab import _engine
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
-from drivelab.run.engine import EngineRun, Progress, ProgressListener, RecordListener, StopRequest, run_workload
+from drivelab.run.engine import EngineRun, Looks, Progress, ProgressListener, RecordListener, StopRequest, run_workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Member:
         Takes the records of single I/Os.
     drops_page_cache : bool
         Whether the page cache gives up what it holds of the file or device first.
+    looks : Looks or None
+        Who sees what was counted so far, from a thread of its own.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Member:
     progress: ProgressListener | None = None
     on_records: RecordListener | None = None
     drops_page_cache: bool = False
+    looks: Looks | None = None
 
 
 def run_together(members: Sequence[Member], stop: StopRequest) -> list[EngineRun | DrivelabError]:
@@ -151,6 +154,7 @@ class _Group:
                 on_progress=member.progress,
                 on_records=member.on_records,
                 start=self._gate,
+                looks=member.looks,
             )
         except BaseException as error:
             # raised again by the thread that waits for all

@@ -54,7 +54,7 @@ PROGRAM: dict[str, _Word] = {
     "alloc-size": _Word(_VALUE, "noted", "memory is taken as it is needed"),
     "warnings-fatal": _Word(_NO_VALUE, "noted", "use --strict"),
     "debug": _Word(_VALUE, "not-honoured", "fio's own messages"),
-    "status-interval": _Word(_VALUE, "not-honoured", "results are written once, at the end"),
+    "status-interval": _Word(_VALUE, "honoured"),
     "bandwidth-log": _Word(_NO_VALUE, "not-honoured", "drivelab export fio RUN writes logs"),
     "idle-prof": _Word(_VALUE, "not-honoured", "idle time of processors is not measured"),
     "trigger": _TRIGGER,

@@ -15,9 +15,8 @@ from drivelab.held_directory import HeldDirectory
 from drivelab.interop.fio.exported_job import (
     USUAL_PERCENTILES,
     asked_percentiles,
-    disk_utilisation,
+    document_of,
     job_result,
-    with_shares,
 )
 from drivelab.interop.fio.exported_logs import logs_of
 from drivelab.interop.fio.exported_options import is_expressible, rw_of, size_text
@@ -176,15 +175,7 @@ def _expressible(run: StoredRun, done: FioExport) -> dict[str, Measurement]:
 def _document(run: StoredRun, jobs: list[dict[str, Any]], measured: Iterable[Measurement]) -> dict[str, Any]:
     started = run.record.started_utc
     begun = datetime.fromisoformat(started) if started else datetime.fromtimestamp(0, UTC)
-    return {
-        "fio version": f"drivelab-{run.record.drivelab_version or drivelab.__version__}",
-        "timestamp": int(begun.timestamp()),
-        "timestamp_ms": int(begun.timestamp() * 1000),
-        "time": begun.strftime("%a %b %d %H:%M:%S %Y"),
-        "global options": {},
-        "jobs": with_shares(jobs),
-        "disk_util": disk_utilisation(list(measured)),
-    }
+    return document_of(begun, run.record.drivelab_version or drivelab.__version__, jobs, list(measured))
 
 
 def _cells(run: StoredRun, trials: Mapping[str, Measurement]) -> dict[_Cell, list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,21 @@ def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
             if counts.busy_ns is not None and seconds:
                 row["util"] = min(100.0, row.get("util", 0.0) + counts.busy_ns / 1e7 / seconds)
     return list(found.values())
+
+
+def document_of(
+    at: datetime, version: str, jobs: Sequence[dict[str, Any]], measured: Sequence[Measurement]
+) -> dict[str, Any]:
+    """The results of jobs, as they were at a moment."""
+    return {
+        "fio version": f"drivelab-{version}",
+        "timestamp": int(at.timestamp()),
+        "timestamp_ms": int(at.timestamp() * 1000),
+        "time": at.strftime("%a %b %d %H:%M:%S %Y"),
+        "global options": {},
+        "jobs": with_shares(jobs),
+        "disk_util": disk_utilisation(measured),
+    }
 
 
 def _direction(
