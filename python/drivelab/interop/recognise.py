@@ -11,12 +11,18 @@ from drivelab.interop.fio import results as fio
 from drivelab.interop.fio.logs import is_log
 from drivelab.interop.foreign import PROGRAMS, ForeignFile, Kind, SourceText
 from drivelab.interop.iozone import results as iozone
+from drivelab.interop.iozone.throughput import is_throughput, read_throughput
 from drivelab.model.errors import DrivelabError
+
+
+def _read_iozone(source: SourceText) -> ForeignFile:
+    return read_throughput(source) if is_throughput(source.text) else iozone.read_results(source)
+
 
 _READERS: dict[Kind, Callable[[SourceText], ForeignFile]] = {
     "fio": fio.read_results,
     "bonnie": bonnie.read_results,
-    "iozone": iozone.read_results,
+    "iozone": _read_iozone,
     "diskbenchmark": diskbenchmark.read_results,
     "pg_test_fsync": pg_test_fsync.read_results,
     "ioping": ioping.read_results,
@@ -69,7 +75,7 @@ def recognised_kind(text: str) -> Kind | None:
         ("pg_test_fsync", "ops/sec" in begin and ("usecs/op" in begin or "Compare file sync methods" in begin)),
         ("iozone", re.search(r"^\s*[kK]B\s+reclen\s", begin, re.MULTILINE) is not None),
         ("iozone", re.search(r'^\s*"[A-Za-z -]+ report"\s*$', begin, re.MULTILINE | re.IGNORECASE) is not None),
-        ("iozone", iozone.is_throughput(begin)),
+        ("iozone", is_throughput(begin)),
         ("bonnie", begin.startswith("format_version,") or any(map(bonnie.is_results_line, begin.splitlines()))),
         ("bonnie", any(map(bonnie.is_old_line, begin.splitlines()))),
         ("dd", any(map(dd.is_result_line, begin.splitlines()))),

@@ -61,6 +61,20 @@ THROUGHPUT_IOZONE = """\
         Each process writes a 65536 kByte file in 4 kByte records
 
         Children see throughput for  4 initial writers  =  123456.78 kB/sec
+        Parent sees throughput for  4 initial writers   =  120000.00 kB/sec
+        Min throughput per process                      =   30000.00 kB/sec
+        Min xfer                                        =   65000.00 kB
+
+        Children see throughput for  4 re-readers       = 2000000.00 kB/sec
+        Parent sees throughput for  4 re-readers        = 1900000.00 kB/sec
+        Children see throughput for 4 mixed workload    =  100000.00 kB/sec
+"""
+OLD_BONNIE = """\
+Version  1.03       ------Sequential Output------ --Sequential Input- --Random-
+                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
+Machine   Size:chnk K/sec %CP K/sec %CP K/sec %CP K/sec %CP K/sec %CP  /sec %CP
+box           2G:8k 30000  70 40000  10 20000   5 25000  60 50000   6 180.5   1
+box,2G:8k,30000,70,40000,10,20000,5,25000,60,50000,6,180.5,1,16:10000:100/4,2000,99,+++++,+++,2500,98,2100,93,3000,50,2200,97
 """
 BLOCK_DEVICE = """\
 4 KiB <<< {path} (block device 20 GiB): request=1 time={first} us (warmup)
@@ -75,18 +89,64 @@ min/avg/max/mdev = 300.1 us / 301.2 us / 302.3 us / 1.10 us
 
 
 @pytest.mark.provokes("I507")
-@pytest.mark.parametrize(
-    ("text", "words", "advice"),
-    [
-        (OLD_IOPING, "ioping before 1.0, which is not read", "ioping 1.0 or newer"),
-        (THROUGHPUT_IOZONE, r"throughput mode \(-t\)", "without -t"),
-    ],
-)
-def test_what_is_not_read_is_named(text: str, words: str, advice: str) -> None:
-    with pytest.raises(DrivelabError, match=words) as caught:
-        read_foreign(SourceText("posted.txt", text))
+def test_what_is_not_read_is_named() -> None:
+    with pytest.raises(DrivelabError, match=r"ioping before 1\.0, which is not read") as caught:
+        read_foreign(SourceText("posted.txt", OLD_IOPING))
     assert caught.value.code == "I507"
-    assert advice in (caught.value.do or "")
+    assert "ioping 1.0 or newer" in (caught.value.do or "")
+
+
+def test_the_throughput_mode_of_iozone_is_read_as_jobs_beside_each_other() -> None:
+    # as it is posted in answers, too
+    quoted = "\n".join(f">> {line}" for line in THROUGHPUT_IOZONE.splitlines())
+    for text in (THROUGHPUT_IOZONE, quoted):
+        found = read_foreign(SourceText("posted.txt", text))
+        write, reread = found.trials
+        assert (write.workload, reread.workload) == ("write", "reread")
+        assert write.estimates["throughput_bytes_per_s"].value == pytest.approx(123456.78 * 1024)
+        assert write.estimates["iops"].value == pytest.approx(123456.78 / 4)
+        assert (write.known.job_count, write.known.target.size_bytes) == (4, 2**26)
+        assert write.parameters == {"processes": "4", "file_size": "64MiB", "block_size": "4KiB"}
+        assert write.details["parent"] == "120000 kB/s"
+        assert write.is_direct is False
+        assert any("nothing was flushed" in note for note in found.notes)
+        assert any("mixed workload" in note for note in found.notes)
+    alone = read_foreign(SourceText("lines.txt", "Children see throughput for 2 random readers = 10.5 ops/sec"))
+    assert {name: one.value for name, one in alone.trials[0].estimates.items()} == {"iops": 10.5}
+    assert alone.trials[0].is_direct is None
+
+
+@pytest.mark.provokes("I503", "I505")
+def test_a_throughput_that_is_no_number_is_named_and_a_report_without_any_is_empty() -> None:
+    with pytest.raises(DrivelabError) as broken:
+        read_foreign(SourceText("posted.txt", THROUGHPUT_IOZONE.replace("123456.78", "fast")))
+    assert (broken.value.code, broken.value.where) == ("I503", "posted.txt:7, what the children see")
+    with pytest.raises(DrivelabError) as empty:
+        read_foreign(
+            SourceText("posted.txt", '"Throughput report Y-axis is type of test X-axis is number of processes"')
+        )
+    assert empty.value.code == "I505"
+
+
+def test_a_line_of_bonnie_1_03_is_read_without_latencies() -> None:
+    found = read_foreign(SourceText("posted.txt", OLD_BONNIE))
+    assert found.version == "1.03"
+    trials = {one.workload: one for one in found.trials}
+    # that of the files was too short, and this version tells no latency either
+    assert len(trials) == 11
+    assert "read-files-sequential" not in trials
+    assert trials["block-write"].estimates["throughput_bytes_per_s"].value == 40000 * 1024
+    assert trials["block-write"].known.target.size_bytes == 2 * 2**30
+    assert trials["block-write"].estimates["cpu_share"].value == pytest.approx(0.10)
+    seeks = trials["seeks"]
+    assert (seeks.estimates["read_iops"].value, seeks.known.job_count) == (180.5, 3)
+    read = trials["read-files-random"]
+    assert read.estimates["iops"].value == 3000
+    assert read.parameters == {
+        "file_count": "16384", "file_size_max": "10000", "file_size_min": "100", "directory_count": "4",
+    }  # fmt: skip
+    assert not any("latency" in name for one in trials.values() for name in one.estimates)
+    assert any("prints no latencies" in note for note in found.notes)
 
 
 def test_fio_json_behind_normal_output_is_read() -> None:

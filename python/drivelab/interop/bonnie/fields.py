@@ -22,6 +22,15 @@ FORMATS = {
     "1.97": tuple(name for name in FIELDS if name not in SEEK_FIELDS),
     "1.98": FIELDS,
 }
+# of bonnie++ 1.03, which has no version in its line, and no latencies
+OLD_VERSION = "1.03"
+OLD_FIELDS = (
+    *("name", "file_size"),
+    *FIELDS[FIELDS.index("putc") : FIELDS.index("num_files") + 1],
+    *FIELDS[FIELDS.index("seq_create") : FIELDS.index("ran_del_cpu") + 1],
+)
+# processes that seek at the same time in 1.03, unless it was built otherwise
+OLD_SEEK_PROCESSES = "3"
 # the share of its seeks that bonnie++ writes back
 SEEKS_WRITTEN_BACK = 0.1
 FILES_PER_UNIT = 1024

@@ -1,4 +1,4 @@
-"""Reads the lines of comma-separated values that bonnie++ prints, formats 1.96 to 1.98.
+"""Reads the lines of comma-separated values that bonnie++ prints, formats 1.03 and 1.96 to 1.98.
 
 Fields are known by their place: the header that bonnie++ prints leaves out two columns of format 1.98.
 """
@@ -10,7 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from drivelab.interop.bonnie.fields import FILES_PER_UNIT, FORMATS, PHASES, SEEK_FIELDS, SEEKS_WRITTEN_BACK, Phase
+from drivelab.interop.bonnie.fields import (
+    FIELDS,
+    FILES_PER_UNIT,
+    FORMATS,
+    OLD_FIELDS,
+    OLD_SEEK_PROCESSES,
+    OLD_VERSION,
+    PHASES,
+    SEEK_FIELDS,
+    SEEKS_WRITTEN_BACK,
+    Phase,
+)
 from drivelab.interop.foreign import (
     ForeignFile,
     ForeignTrial,
@@ -30,7 +41,8 @@ from drivelab.model.workload import Access, BlockSizeShare, OperationShare, Targ
 _LATENCY = re.compile(r"(\d{1,18})(us|ms|s)")
 _UNITS_NS = {"us": 10**3, "ms": 10**6, "s": 10**9}
 _SIZE = re.compile(r"(\d{1,12})([kKmMgGtT]?)")
-_OLD_COMMAS = 26
+# files, and where they are not empty their sizes and directories: 16:10000:10/4
+_OLD_FILES = re.compile(r"(\d*)(?::(\w+)(?::(\d+))?)?(?:/(\d+))?")
 # a phase of less than half a second: bonnie++ prints no number
 _TOO_SHORT = re.compile(r"\+{3,9}")
 
@@ -96,9 +108,8 @@ def is_results_line(text: str) -> bool:
 
 def is_old_line(text: str) -> bool:
     """Whether a line is one of bonnie++ 1.03: a name and a size, and no version in front."""
-    return (
-        text.count(",") == _OLD_COMMAS and re.match(r"\s*[^,]+,(\d+[kKmMgGtT]?(:\w+)?)?,[\d.+]*,\d*", text) is not None
-    )
+    has_fields = text.count(",") == len(OLD_FIELDS) - 1
+    return has_fields and re.match(r"\s*[^,]+,(\d+[kKmMgGtT]?(:\w+)?)?,[\d.+]*,\d*", text) is not None
 
 
 def _lines(source: SourceText) -> Iterator[_Line]:
@@ -109,16 +120,28 @@ def _lines(source: SourceText) -> Iterator[_Line]:
             continue
         parts = stripped.split(",")
         names = FORMATS.get(parts[0])
+        if names is None and is_old_line(stripped):
+            yield _Line(source, number, _old_fields(parts))
+            continue
         if names is None:
-            is_old = is_old_line(stripped)
-            if is_old or re.fullmatch(r"[12](\.\d\d?)?", parts[0]) or len(parts) in (27, 44):
-                found = "1.03" if is_old else parts[0][:20]
-                what = f"format {found!r} is not one of {', '.join(FORMATS)}"
+            if re.fullmatch(r"[12](\.\d\d?)?", parts[0]) or len(parts) in (len(OLD_FIELDS), 44):
+                what = f"format {parts[0][:20]!r} is not one of {', '.join((OLD_VERSION, *FORMATS))}"
                 raise DrivelabError("I507", what, where=source.place(number), do="measure with bonnie++ 1.96 or newer")
             continue
         if len(parts) != len(names):
             raise broken_line(f"{len(parts)} fields where format {parts[0]} has {len(names)}", source, number)
         yield _Line(source, number, dict.fromkeys(SEEK_FIELDS, "") | dict(zip(names, parts, strict=True)))
+
+
+def _old_fields(parts: Sequence[str]) -> dict[str, str]:
+    """The fields of a line of 1.03; what it does not tell is empty."""
+    found = dict.fromkeys((*FIELDS, *(f"{phase.field}_latency" for phase in PHASES)), "")
+    found |= dict(zip(OLD_FIELDS, parts, strict=True)) | {"version": OLD_VERSION, "seek_processes": OLD_SEEK_PROCESSES}
+    found["file_size"], _, found["io_chunk_size"] = found["file_size"].partition(":")
+    if match := _OLD_FILES.fullmatch(found["num_files"].strip()):
+        names = ("num_files", "max_size", "min_size", "num_dirs")
+        found |= {name: text or "" for name, text in zip(names, match.groups(), strict=True)}
+    return found
 
 
 def _as_done(line: _Line, phase: Phase) -> Phase:
@@ -152,7 +175,7 @@ def _trial(line: _Line, phase: Phase) -> ForeignTrial | None:
         machine=line.fields["name"].strip()[:80],
         backend="" if phase.is_names else "sync",
         is_direct=None if phase.is_names else False,
-        details={"seed": line.fields["seed"].strip()[:40]},
+        details={"seed": seed[:40]} if (seed := line.fields["seed"].strip()) else {},
     )
 
 
@@ -228,7 +251,8 @@ def _job_count(line: _Line, phase: Phase) -> int:
 
 
 def _parameters(line: _Line, phase: Phase) -> dict[str, str]:
-    found = {"concurrency": line.fields["concurrency"].strip()[:20]}
+    concurrency = line.fields["concurrency"].strip()[:20]
+    found = {"concurrency": concurrency} if concurrency else {}
     if not phase.is_names:
         return found | {"file_size": line.fields["file_size"].strip()[:20]}
     files = line.fields["num_files"].strip()
@@ -240,12 +264,17 @@ def _parameters(line: _Line, phase: Phase) -> dict[str, str]:
 
 
 def _notes(lines: Sequence[_Line], short: Sequence[str]) -> Iterator[str]:
+    are_old = all(line.fields["version"] == OLD_VERSION for line in lines)
     if short:
+        left = "is not there" if are_old else "has its worst latency only"
         yield (
             "+++++ is a phase of less than half a second, of which bonnie++ gives no rate: "
-            f"{', '.join(short)} of some line has its worst latency only"
+            f"{', '.join(short)} of some line {left}"
         )
     yield "the size of a block does not stand in the file: rates of blocks have no IOPS, and seeks no throughput"
-    yield "the latency of a phase is its worst operation; bonnie++ gives no other"
+    if are_old:
+        yield "bonnie++ 1.03 prints no latencies"
+    else:
+        yield "the latency of a phase is its worst operation; bonnie++ gives no other"
     if any(line.fields["max_size"].strip() in ("link", "symlink") for line in lines):
         yield "some files were links: what was created, looked up and deleted there were links to one file"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,10 +17,10 @@ from drivelab.interop.foreign import (
     told,
     whole_number_of,
 )
+from drivelab.interop.iozone.flags import durability_of, flags_of
 from drivelab.interop.iozone.tests import BY_COLUMN, BY_REPORT, IozoneTest
-from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
-from drivelab.model.workload import Access, BlockSizeShare, Durability, OperationShare, TargetRange, Workload
+from drivelab.model.workload import Access, BlockSizeShare, OperationShare, TargetRange, Workload
 
 Unit = Literal["kB/s", "us", "ops/s"]
 _HEADER = re.compile(r"\s*[kK]B\s+reclen\s+\S")
@@ -30,7 +29,6 @@ _ROW = re.compile(r"\s*\d+\s+\d+(\s+\d+)*\s*")
 _REPORT = re.compile(r'\s*"([A-Za-z][A-Za-z -]{0,40}) report"\s*', re.IGNORECASE)
 _SIZES = re.compile(r'\s*("\d+"\s*)+')
 _REPORT_ROW = re.compile(r'\s*"(\d+)"((?:\s+\d+)*)\s*')
-_THROUGHPUT = re.compile(r"throughput report y-axis|^\s*children see throughput", re.IGNORECASE | re.MULTILINE)
 # a number may stand this many characters away from the end of its head
 _SLIP = 3
 _KB = 1024
@@ -72,14 +70,14 @@ def read_results(source: SourceText) -> ForeignFile:
     Raises
     ------
     DrivelabError
-        I503, I504: a field or line that cannot be read. I505: no results. I507: the throughput mode.
+        I503, I504: a field or line that cannot be read. I505: no results.
     """
     found = _Found(source)
     lines = source.text.splitlines()
     number = 0
     while number < len(lines):
         line = lines[number]
-        _remember(found, line, number + 1)
+        _remember(found, line)
         if _HEADER.match(line):
             number = _read_table(found, lines, number)
         elif match := _REPORT.fullmatch(line):
@@ -92,19 +90,14 @@ def read_results(source: SourceText) -> ForeignFile:
     return ForeignFile(source, "iozone", found.version, trials, tuple(_notes(found)), found.began)
 
 
-def is_throughput(text: str) -> bool:
-    """Whether a text holds results of the throughput mode."""
-    return _THROUGHPUT.search(text) is not None
-
-
-def _remember(found: _Found, line: str, number: int) -> None:
+def _remember(found: _Found, line: str) -> None:
     """What a line outside of the table and the reports says of the whole run."""
     lower = line.strip().lower()
     if match := re.match(r"version \$revision: ([\d.]{1,12})", lower):
         found.version = match[1]
     elif lower.startswith("command line used:"):
         found.command = line.partition(":")[2].strip()[:400]
-        found.flags |= _flags(found.command)
+        found.flags |= flags_of(found.command)
     elif lower.startswith("run began:"):
         found.began = line.partition(":")[2].strip()[:40]
     elif "microseconds per op" in lower:
@@ -117,18 +110,6 @@ def _remember(found: _Found, line: str, number: int) -> None:
         found.flags.add("e")
     elif lower.startswith("sync mode"):
         found.flags.add("o")
-    elif is_throughput(line):
-        what = "results of the throughput mode (-t) are not read"
-        raise DrivelabError("I507", what, where=found.source.place(number), do="import a run without -t")
-
-
-def _flags(command: str) -> set[str]:
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    known = {"e", "I", "o", "B", "c"}
-    return {letter for word in words if re.fullmatch(r"-[A-Za-z]+", word) for letter in word[1:] if letter in known}
 
 
 def _read_table(found: _Found, lines: Sequence[str], header: int) -> int:
@@ -273,16 +254,8 @@ def _known(found: _Found, test: IozoneTest, file_bytes: int, record_bytes: int) 
         fields["block_sizes"] = (BlockSizeShare(bytes=record_bytes),)
     if found.command:
         fields["direct"] = "I" in found.flags
-        fields["durability"] = _durability(found.flags, test)
+        fields["durability"] = durability_of(found.flags, test.operation)
     return Workload(**fields)
-
-
-def _durability(flags: set[str], test: IozoneTest) -> Durability:
-    if test.operation == "read":
-        return Durability(method="none")
-    if "o" in flags:
-        return Durability(method="o_sync")
-    return Durability(method="fsync", at_end=True) if "e" in flags else Durability(method="none")
 
 
 def _notes(found: _Found) -> Iterator[str]:
