@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -60,6 +62,27 @@ def test_damaged_data_are_found_where_they_are(
     assert f"what was read at byte {2 * BLOCK_BYTES} is not what was written there" in told
     by_fio = subprocess.run(command[:-2], capture_output=True, text=True, cwd=tmp_path)
     assert "verify failed at file" in by_fio.stdout + by_fio.stderr
+    assert ": err=84" in damaged.stdout
+
+
+def test_a_job_that_failed_is_in_the_results_with_its_error_and_the_next_one_runs(
+    drivelab: Drivelab, tmp_path: Path
+) -> None:
+    damage(written_by_fio(tmp_path, "crc32c"), DAMAGED_BYTE)
+    check = (*options("crc32c", "--verify_only"), "--name=next", "--stonewall", "--rw=read", "--filename=job.0.0")
+    words = [f"--directory={tmp_path}", "--verify_fatal=1", *check, "--output-format=json", "--eta=never"]
+    ours = drivelab.run("fio", *words)
+    theirs = subprocess.run(["fio", *words], capture_output=True, text=True, cwd=tmp_path)
+    assert ours.returncode == theirs.returncode == 1
+    told = [
+        [
+            (job["jobname"], job["error"], job["read"]["total_ios"] > 1)
+            for job in json.loads(text[text.index("{") :])["jobs"]
+        ]
+        for text in (ours.stdout, theirs.stdout)
+    ]
+    assert told[0] == told[1]
+    assert told[0][0] == ("job", errno.EILSEQ, True)
 
 
 @pytest.mark.parametrize("kind", ["meta", "sha512", "crc16"])

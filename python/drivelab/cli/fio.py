@@ -32,7 +32,6 @@ from drivelab.interop.fio.translated import REFUSED_EFFECTS, TranslatedJob, Tran
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK, DrivelabError
 from drivelab.plan.awaited import awaited_of_run, fillings_of_run
-from drivelab.run.execute import Instruments
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import RunProgress
@@ -94,7 +93,7 @@ def command(
         progress = RunProgress("fio", awaited_of_run(found.plan), StringIO(), fillings=fillings_of_run(found.plan))
     printed = _Printed(formats, asked.program.get("output"))
     every = asked.program.get("status-interval")
-    watch = Status(interval_ns(every), _jobs_of_trials(found), printed.take).watching if every else None
+    watch = Status(interval_ns(every) if every else 0, _jobs_of_trials(found), printed.take)
     document, status = _run(found, progress, Consent(tuple(erase or ())), out or default_parent(), watch)
     printed.take(document)
     return status
@@ -186,15 +185,16 @@ def _run(
     progress: RunProgress,
     consent: Consent,
     parent: Path,
-    watch: Callable[[Instruments], Instruments] | None,
+    watch: Status,
 ) -> tuple[dict[str, Any], int]:
     """The results in fio's JSON, and the exit status: that of fio, which does not judge."""
     require_possible(found.plan, found.targets, consent)
     with interruptible() as stop:
         conduct = conduct_for(progress, stop, consent, stops_on_error=False)
-        if watch is not None:
-            conduct = replace(conduct, instruments=watch(conduct.instruments))
-        conduct = replace(conduct, facts={"job_file": found.record()}, files={STORED_NAME: found.text})
+        watched = watch.watching(conduct.instruments)
+        conduct = replace(
+            conduct, instruments=watched, facts={"job_file": found.record()}, files={STORED_NAME: found.text}
+        )
         directory, outcome = record_run(found.plan, found.experiment, found.targets, parent, conduct)
     stored = open_run(directory)
     _write_logs(stored, found)
@@ -206,6 +206,7 @@ def _run(
     for finding in (each for each in outcome.findings if each.severity == "invalid"):
         print(f"not to be trusted: {finding.text}", file=sys.stderr)
     print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
+    document = watch.with_failed(document, outcome.failures)
     return document, stop.exit_code if outcome.is_interrupted else EXIT_FAILED if outcome.failures else EXIT_OK
 
 

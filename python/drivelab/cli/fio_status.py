@@ -1,9 +1,9 @@
-"""What ``--status-interval`` prints: the results so far of every job that has begun, while they run."""
+"""Results of jobs as they come: those so far, for ``--status-interval``, and those of jobs that failed."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from drivelab import __version__
 from drivelab.analyse.interval_series import histograms_of_intervals
-from drivelab.interop.fio.exported_job import asked_percentiles, document_of, job_result
+from drivelab.interop.fio.exported_job import asked_percentiles, document_of, job_result, with_shares
 from drivelab.interop.fio.options import BY_NAME
 from drivelab.interop.fio.sizes import Amount, ValueMistake
 from drivelab.interop.fio.translated import TranslatedJob
@@ -51,7 +51,7 @@ class Status:
     Parameters
     ----------
     every_ns : int
-        Time of a job's measured window between two of its looks.
+        Time of a job's measured window between two of its looks; 0: nobody looks.
     jobs : mapping of str to TranslatedJob
         The jobs, by the name of their trial.
     write : callable
@@ -90,10 +90,20 @@ class Status:
 
         return replace(instruments, measure=measured, measure_together=measured_together)
 
+    def with_failed(self, document: dict[str, Any], failed: Collection[str]) -> dict[str, Any]:
+        """A document with the jobs that failed at I/O, too: what they had done until then, and their error."""
+        trials = [name for name in self._jobs if name in failed and name in self._found]
+        order = [(job.name, job.reporting_group) for job in self._jobs.values()]
+        results = [*document["jobs"], *(self._result(name) for name in trials)]
+        results.sort(key=lambda result: order.index((result["jobname"], result["groupid"])))
+        return document | {"jobs": with_shares(results)}
+
     def _begin(self, names: Sequence[str]) -> None:
         self._running, self._seen = set(names), set()
 
-    def _looks(self, name: str, workload: Workload) -> Looks:
+    def _looks(self, name: str, workload: Workload) -> Looks | None:
+        if not self._every_ns:
+            return None
         looks = Looks(self._every_ns, lambda rows, counted_ns: self._look(name, workload, rows, counted_ns))
         self._left[name] = len(looks.moments_ns(workload))
         return looks
@@ -112,13 +122,15 @@ class Status:
 
     def _show(self) -> None:
         self._seen = set()
-        known = [(job, self._found[name]) for name, job in self._jobs.items() if name in self._found]
-        results = [
-            job_result(job.name, [found], job.reporting_group, asked_percentiles({**job.shared, **job.given}))
-            | {"job options": {"name": job.name} | dict(job.given)}
-            for job, found in known
-        ]
-        self._write(document_of(datetime.now(UTC), __version__, results, [found for _, found in known]))
+        begun = [name for name in self._jobs if name in self._found]
+        results = [self._result(name) for name in begun]
+        self._write(document_of(datetime.now(UTC), __version__, results, [self._found[name] for name in begun]))
+
+    def _result(self, name: str) -> dict[str, Any]:
+        job = self._jobs[name]
+        percentiles = asked_percentiles({**job.shared, **job.given})
+        result = job_result(job.name, [self._found[name]], job.reporting_group, percentiles)
+        return result | {"job options": {"name": job.name} | dict(job.given)}
 
 
 def _so_far(name: str, workload: Workload, rows: pa.Table, counted_ns: int) -> Measurement:

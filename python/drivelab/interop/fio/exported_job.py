@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -59,7 +60,7 @@ def job_result(
     return {
         "jobname": name,
         "groupid": group,
-        "error": 0,
+        "error": _error(measured),
         "eta": 0,
         "elapsed": round(seconds),
         "job options": {"name": name} | job_options(first.workload, backend),
@@ -76,6 +77,12 @@ def job_result(
         "latency_percentile": 100.0,
         "latency_window": 0,
     }
+
+
+def _error(measured: Sequence[Measurement]) -> int:
+    """The number of the error that ended a trial; 0 where none did."""
+    ended = (each.engine.get("errors") for each in measured if each.engine.get("stopped_by") == "error")
+    return next((int(getattr(errno, errors[0]["name"], errno.EIO)) for errors in ended if errors), 0)
 
 
 def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
