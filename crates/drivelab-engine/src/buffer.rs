@@ -234,6 +234,12 @@ impl Buffers {
         true
     }
 
+    /// The same as a call, for a loop that is as short for reads without it.
+    #[inline(never)]
+    pub fn stamp_apart(&mut self, slot: u32, offset: u64, size: usize, random: &mut Random) -> bool {
+        self.stamp(slot, offset, size, random)
+    }
+
     /// Makes a slot's data the pattern or the headers that belong at `offset`; apart, so that the loop stays as short
     /// as it is for those that have none.
     #[cold]

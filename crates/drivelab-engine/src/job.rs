@@ -310,7 +310,8 @@ impl<B: Backend> Job<B> {
             }
             let Some(slot) = self.free.pop() else { return Ok(()) };
             let is_write = operation == Operation::Write;
-            if is_write && self.buffers.stamp(slot, offset, size as usize, &mut self.random) || is_late {
+            if is_write && self.buffers.stamp_apart(slot, offset, size as usize, &mut self.random) || is_late
+            {
                 now = self.clock.ticks();
             }
             let intended = self.take_arrival(now);
