@@ -30,7 +30,7 @@ directory={directory}
 rw=randread
 ioengine=libaio
 iodepth=4
-iodepth_low=3
+io_submit_mode=offload
 
 [writer]
 rw=write
@@ -155,7 +155,7 @@ def test_a_job_file_runs_in_its_order_and_leaves_nothing(
     assert run(["run", path]) in (0, 4)
     captured = capsys.readouterr()
     assert "options honoured: size, bs, directory, rw, ioengine, iodepth, " in captured.err
-    assert f"{path}:11: iodepth_low=3: approximated" in captured.err
+    assert f"{path}:11: io_submit_mode=offload: approximated" in captured.err
     assert "reader (with writer)" in captured.out
     stored = only_run(tmp_path)
     rows = stored.trials.to_pylist()

@@ -21,8 +21,8 @@ BUDGETS = {
     "nothing": ("null", {"queue_depth": 32}, 310),
     "read, one at a time": ("sync", {}, 570),
     "write, one at a time": ("sync", {"operation": "write"}, 650),
-    "read, depth 1": ("uring", {}, 675),
-    "read, depth 4": ("uring", {"queue_depth": 4}, 475),
+    "read, depth 1": ("uring", {}, 640),
+    "read, depth 4": ("uring", {"queue_depth": 4}, 440),
     "read, depth 32": ("uring", {"queue_depth": 32}, 265),
 }
 

@@ -135,6 +135,8 @@ pub struct Job<B> {
     /// Passes until the next of the sample.
     until_sample: u32,
     completions: Vec<Completion>,
+    /// Whether one completion may be too few to go on.
+    waits_for_more: bool,
     /// What makes all I/Os alike, where they are.
     plain: Option<Plain>,
     /// From so many I/Os in a pass on they go the short way.
@@ -211,6 +213,7 @@ impl<B: Backend> Job<B> {
             samples_submission: workload.samples_submission() && backend.waits_as_it_submits(),
             until_sample: 0,
             completions: Vec::with_capacity(2 * parts.slots as usize),
+            waits_for_more: workload.completion_batch_min > 1 || workload.refill_depth > 0,
             plain,
             plain_from: if plain.is_some() { PLAIN_FROM } else { usize::MAX },
             interval: Box::new(Interval::faulted_in(&parts.shape)),

@@ -161,6 +161,12 @@ pub struct Workload {
     /// I/Os that are taken with one look, at most; 0 is as many as have ended.
     #[serde(default)]
     pub completion_batch: u32,
+    /// I/Os that a look which waits takes at least, where so many are outstanding; 0 is one.
+    #[serde(default)]
+    pub completion_batch_min: u32,
+    /// Once all slots were in use they are filled again when so few I/Os are outstanding; 0 is at once.
+    #[serde(default)]
+    pub refill_depth: u32,
     /// Of which I/Os the submission is timed.
     #[serde(default)]
     pub submission_latency: SubmissionLatency,

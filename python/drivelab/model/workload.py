@@ -261,7 +261,8 @@ class Workload(FrozenModel):
     Notes
     -----
     ``queue_depth`` is the number of I/Os kept outstanding by each job, and ``submission_batch`` how many are sent with
-    one call at most (0: as many as there are), ``completion_batch`` how many are taken with one look;
+    one call at most (0: as many as there are), ``completion_batch`` how many are taken with one look, which waits for
+    ``completion_batch_min``; slots that were all in use are filled again at ``refill_depth``;
     ``submission_latency`` of which I/Os the submission is timed, where one call can send and wait; ``job_count`` jobs
     run side by side, each in its own part of the range unless ``share_range`` is set; with ``own_files`` each has all
     of its own ``job_files``. ``shift_bytes`` is added to every aligned offset. The kernel is told of the order of
@@ -290,6 +291,8 @@ class Workload(FrozenModel):
     queue_depth: int = Field(default=1, ge=1, le=4096)
     submission_batch: int = Field(default=0, ge=0, le=4096)
     completion_batch: int = Field(default=0, ge=0, le=4096)
+    completion_batch_min: int = Field(default=0, ge=0, le=4096)
+    refill_depth: int = Field(default=0, ge=0, le=4096)
     submission_latency: SubmissionLatency = "sampled"
     job_count: int = Field(default=1, ge=1, le=1024)
     share_range: bool = False

@@ -107,7 +107,11 @@ class WorkloadKeys(FrozenModel):
     submission_batch: int = key(
         0, "I/Os that are sent with one call at most, up to `queue_depth`; 0: as many as there are", ge=0, le=4096)
     completion_batch: int = key(
-        0, "completions that one look takes at most: 1, with `aio` and `posixaio` any number; 0: all", ge=0, le=4096)
+        0, "completions that one look takes at most, up to `queue_depth`; 0: all", ge=0, le=4096)
+    completion_batch_min: int = key(
+        0, "completions that a look waits for, where so many are outstanding; 0: one", ge=0, le=4096)
+    refill_depth: int = key(
+        0, "I/Os still outstanding when slots that were all in use are filled again; 0: at once", ge=0, le=4096)
     job_count: int = key(1, "jobs side by side, each in its own part of the range", WHAT, flag="jobs", ge=1, le=1024)
     backend: BackendName = key(
         "auto", "how I/O is issued; `sync` is one thread that waits for `pread` and `pwrite`, as most programs do; "

@@ -61,6 +61,8 @@ WITHOUT_A_FLAG = {
     ("enough_after",): "--runtime",
     ("submission_batch",): "for job files of fio",
     ("completion_batch",): "for job files of fio",
+    ("completion_batch_min",): "for job files of fio",
+    ("refill_depth",): "for job files of fio",
     ("cache_advice",): "for job files of fio",
     ("drop_cache_each_pass",): "for job files of fio",
     ("last_sync",): "for job files of fio",

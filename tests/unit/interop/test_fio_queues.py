@@ -44,7 +44,7 @@ def test_as_many_ios_are_sent_with_a_call_as_fio_sends(tmp_path: Path, lines: st
         ("ioengine=libaio\niodepth=8\niodepth_batch_complete_max=4", 4),
         ("ioengine=posixaio\niodepth=8\niodepth_batch_complete=3", 3),
         ("ioengine=io_uring\niodepth=8", 1),
-        ("ioengine=io_uring\niodepth=8\niodepth_batch_complete_max=4", 0),
+        ("ioengine=io_uring\niodepth=8\niodepth_batch_complete_max=4", 4),
         ("ioengine=libaio\niodepth=8\niodepth_batch_complete_min=2\niodepth_batch_complete_max=8", 0),
         ("ioengine=libaio\niodepth=8\niodepth_batch_complete_max=99", 0),
         ("ioengine=libaio", 0),
@@ -56,13 +56,22 @@ def test_a_look_takes_as_many_completions_as_fio_takes(tmp_path: Path, lines: st
     assert translated(tmp_path, lines).pattern.completion_batch == batch
 
 
-def test_a_wait_for_several_completions_is_said_to_be_one_for_the_first(tmp_path: Path) -> None:
-    waits = translated(tmp_path, "ioengine=libaio\niodepth=8\niodepth_batch_complete_min=4")
-    assert told(waits, "iodepth_batch_complete_min")[0] == "approximated"
-    most = translated(tmp_path, "ioengine=libaio\niodepth=8\niodepth_batch_complete_max=4")
-    assert told(most, "iodepth_batch_complete_max")[0] == "honoured"
-    some = translated(tmp_path, "ioengine=io_uring\niodepth=8\niodepth_batch_complete_max=4")
-    assert told(some, "iodepth_batch_complete_max")[0] == "approximated"
+@pytest.mark.parametrize(
+    ("lines", "least", "low"),
+    [
+        ("ioengine=libaio\niodepth=8\niodepth_batch_complete_min=4", 4, 0),
+        ("ioengine=io_uring\niodepth=8\niodepth_batch_complete=16\niodepth_low=3", 8, 3),
+        # fio's defaults, and what is none at a depth
+        ("ioengine=libaio\niodepth=8\niodepth_batch_complete_min=1\niodepth_low=8", 0, 0),
+        ("ioengine=psync\niodepth=8\niodepth_batch_complete_min=4\niodepth_low=3", 0, 0),
+    ],
+)
+def test_a_look_waits_and_slots_are_filled_again_as_with_fio(tmp_path: Path, lines: str, least: int, low: int) -> None:
+    found = translated(tmp_path, lines)
+    assert (found.pattern.completion_batch_min, found.pattern.refill_depth) == (least, low)
+    for line in lines.splitlines():
+        option = line.partition("=")[0].replace("complete", "complete_min").replace("min_min", "min")
+        assert told(found, option)[0] in ("honoured", "noted")
 
 
 def test_what_waits_in_the_c_library_is_as_deep_as_asked_for_and_synced_by_fsync(tmp_path: Path) -> None:

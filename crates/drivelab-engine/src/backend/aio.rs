@@ -89,14 +89,15 @@ impl<F: Files> Aio<F> {
         })
     }
 
-    fn get_events(&mut self, at_least: usize, timeout: *const libc::timespec) -> Result<usize> {
+    fn get_events(&mut self, at_least: usize, most: usize, timeout: *const libc::timespec) -> Result<usize> {
+        debug_assert!(most <= self.events.len());
         // SAFETY: `events` has room for as many events as are passed as the maximum.
         let count = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.context,
                 at_least,
-                self.events.len(),
+                most,
                 self.events.as_mut_ptr(),
                 timeout,
             )
@@ -189,14 +190,18 @@ impl<F: Files> Backend for Aio<F> {
             completions.append(&mut self.done);
             return Ok(());
         }
+        let most = self.events.len().saturating_sub(completions.len());
+        if most == 0 {
+            return Ok(());
+        }
         let no_time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let count = match wait {
-            Wait::No => self.get_events(0, &raw const no_time)?,
-            Wait::Forever => self.get_events(1, std::ptr::null())?,
+            Wait::No => self.get_events(0, most, &raw const no_time)?,
+            Wait::Forever => self.get_events(1, most, std::ptr::null())?,
             Wait::AtMost(ns) => {
                 let seconds = (ns / 1_000_000_000) as libc::time_t;
                 let limit = libc::timespec { tv_sec: seconds, tv_nsec: (ns % 1_000_000_000) as libc::c_long };
-                self.get_events(1, &raw const limit)?
+                self.get_events(1, most, &raw const limit)?
             }
         };
         let ended = self.events[..count].iter();

@@ -113,7 +113,7 @@ pub trait Backend {
     /// A failure of the interface itself; failures of I/O come back as completions.
     fn submit(&mut self) -> Result<()>;
 
-    /// Appends what has completed; waits for at least one completion only as `wait` says.
+    /// Appends what has completed, up to as many as one look takes; waits for at least one only as `wait` says.
     ///
     /// # Errors
     ///

@@ -102,9 +102,8 @@ impl Posixaio {
     /// Takes what has ended.
     fn take(&mut self, completions: &mut Vec<Completion>) {
         let (blocks, most) = (&self.blocks, self.takes_most);
-        let before = completions.len();
         self.outstanding.retain(|&slot| {
-            if completions.len() - before == most {
+            if completions.len() >= most {
                 return true;
             }
             let block = blocks[slot as usize].get();
@@ -166,9 +165,10 @@ impl Backend for Posixaio {
     }
 
     fn reap(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<()> {
+        let before = completions.len();
         completions.append(&mut self.done);
         self.take(completions);
-        if !completions.is_empty() {
+        if completions.len() > before {
             return Ok(());
         }
         match wait {
@@ -190,15 +190,14 @@ impl Drop for Posixaio {
     fn drop(&mut self) {
         // SAFETY: the descriptor is this job's own, so nobody else's I/O is called off.
         unsafe { libc::aio_cancel(self.fd, std::ptr::null_mut()) };
-        let mut ended = Vec::new();
-        self.take(&mut ended);
+        self.take(&mut Vec::new());
         while !self.outstanding.is_empty() {
             if self.wait(std::ptr::null()).is_err() {
                 // Nobody may use the memory again while the library might.
                 std::mem::forget(std::mem::take(&mut self.blocks));
                 return;
             }
-            self.take(&mut ended);
+            self.take(&mut Vec::new());
         }
     }
 }

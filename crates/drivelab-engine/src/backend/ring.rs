@@ -17,7 +17,7 @@ pub(super) struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     queued: u32,
     submits_by_poll: bool,
     completes_by_poll: bool,
-    takes_one: bool,
+    takes_most: usize,
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
@@ -28,7 +28,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
             queued: 0,
             submits_by_poll: workload.polled_submission,
             completes_by_poll: workload.polled_completion,
-            takes_one: completions_taken(workload) == 1,
+            takes_most: completions_taken(workload),
         })
     }
 
@@ -69,27 +69,23 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     }
 
     /// One io_uring_enter that also runs deferred completion work; interruptions are not errors.
-    fn enter(&self, submit: u32, wait_for: u32, timeout: Option<&types::Timespec>) -> Result<u32> {
-        let mut flags = ENTER_GETEVENTS;
-        if self.submits_by_poll {
-            flags |= ENTER_SQ_WAKEUP;
-        }
-        let submitter = self.ring.submitter();
-        let result = match timeout {
-            // SAFETY: without an argument nothing but numbers is passed.
-            None => unsafe { submitter.enter::<libc::sigset_t>(submit, wait_for, flags, None) },
-            Some(limit) => {
-                let args = types::SubmitArgs::new().timespec(limit);
-                submitter.submit_with_args(wait_for as usize, &args)
-            }
-        };
-        match result {
+    #[inline]
+    fn enter(&self, submit: u32, wait_for: u32) -> Result<u32> {
+        let flags = if self.submits_by_poll { ENTER_GETEVENTS | ENTER_SQ_WAKEUP } else { ENTER_GETEVENTS };
+        // SAFETY: without an argument nothing but numbers is passed.
+        match unsafe { self.ring.submitter().enter::<libc::sigset_t>(submit, wait_for, flags, None) } {
             Ok(count) => Ok(count as u32),
-            Err(error) => match error.raw_os_error() {
-                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(0),
-                _ => Err(EngineError::from_os("wait for io_uring", "io_uring_enter", &error)),
-            },
+            Err(error) => entered_none(&error),
         }
+    }
+
+    /// The same for a time at most, with nothing to submit.
+    fn wait_at_most(&self, limit: &types::Timespec) -> Result<u32> {
+        let args = types::SubmitArgs::new().timespec(limit);
+        self.ring
+            .submitter()
+            .submit_with_args(1, &args)
+            .map_or_else(|error| entered_none(&error), |count| Ok(count as u32))
     }
 
     /// Sends what was queued.
@@ -98,7 +94,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         if self.submits_by_poll {
             // The kernel's thread takes what was queued; it is woken only when it sleeps.
             if self.ring.submission().need_wakeup() {
-                self.enter(self.queued, 0, None)?;
+                self.enter(self.queued, 0)?;
             }
             self.queued = 0;
         }
@@ -106,7 +102,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     }
 
     /// Sends what was queued and waits for a completion by one call; false, with nothing done, where that can't be.
-    #[inline]
+    #[inline(always)]
     pub(super) fn submit_and_wait(&mut self, completions: &mut Vec<Completion>) -> Result<bool> {
         if self.queued == 0 || self.submits_by_poll {
             return Ok(false);
@@ -125,14 +121,12 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
             return Ok(());
         }
         match wait {
-            Wait::No if self.completes_by_poll || self.ring.submission().taskrun() => {
-                self.enter(0, 0, None)?
-            }
+            Wait::No if self.completes_by_poll || self.ring.submission().taskrun() => self.enter(0, 0)?,
             Wait::No => return Ok(()),
-            Wait::Forever => self.enter(0, 1, None)?,
+            Wait::Forever => self.enter(0, 1)?,
             Wait::AtMost(ns) => {
                 let limit = types::Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32);
-                self.enter(0, 1, Some(&limit))?
+                self.wait_at_most(&limit)?
             }
         };
         self.take(completions);
@@ -141,27 +135,43 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
 
     /// Sends all that was queued, and waits for so many completions unless a signal arrives. The kernel may take less
     /// than it was given, and does not wait then.
-    #[inline]
+    #[inline(always)]
     fn send_queued(&mut self, wait_for: u32) -> Result<()> {
         while self.queued > 0 {
-            self.queued -= self.enter(self.queued, wait_for, None)?.min(self.queued);
+            self.queued -= self.enter(self.queued, wait_for)?.min(self.queued);
         }
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, completions: &mut Vec<Completion>) {
-        let mut ended = self.ring.completion();
-        let completion =
-            |entry: C| Completion { slot: entry.user_data() as u32, result: entry.into().result() };
-        if self.takes_one {
-            completions.extend(ended.next().map(completion));
-            return;
+        if self.takes_most < usize::MAX {
+            return self.take_some(completions);
         }
-        for entry in ended {
-            completions.push(completion(entry));
+        for entry in self.ring.completion() {
+            completions.push(completion_of(entry));
         }
     }
+
+    #[inline(never)]
+    fn take_some(&mut self, completions: &mut Vec<Completion>) {
+        let most = self.takes_most.saturating_sub(completions.len());
+        completions.extend(self.ring.completion().by_ref().take(most).map(completion_of));
+    }
+}
+
+/// What a call that failed comes to: nothing, where it is to be made again.
+#[cold]
+fn entered_none(error: &io::Error) -> Result<u32> {
+    match error.raw_os_error() {
+        Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(0),
+        _ => Err(EngineError::from_os("wait for io_uring", "io_uring_enter", error)),
+    }
+}
+
+#[inline]
+fn completion_of<C: cqueue::EntryMarker>(entry: C) -> Completion {
+    Completion { slot: entry.user_data() as u32, result: entry.into().result() }
 }
 
 fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(workload: &Workload) -> io::Result<IoUring<S, C>> {

@@ -140,7 +140,7 @@ impl<F: Files> Backend for Uring<F> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit_and_wait(&mut self, completions: &mut Vec<Completion>) -> Result<()> {
         if self.ring.submit_and_wait(completions)? {
             return Ok(());

@@ -12,7 +12,7 @@ const READ: usize = Operation::Read as usize;
 const WRITE: usize = Operation::Write as usize;
 
 impl<B: Backend> Job<B> {
-    #[inline]
+    #[inline(always)]
     pub(super) fn complete(&mut self, completion: Completion, now: u64) {
         let slot = self.slots[completion.slot as usize];
         let event = usize::from(slot.event);

@@ -83,8 +83,11 @@ impl<B: Backend> Job<B> {
     }
 
     /// Takes what has completed; sends first what still waits for that.
-    #[inline]
+    #[inline(never)]
     pub(super) fn collect(&mut self, wait: Wait) -> Result<()> {
+        if self.waits_for_more {
+            return self.collect_several(wait);
+        }
         if self.sent.is_empty() {
             self.backend.reap(wait, &mut self.completions)?;
         } else {
@@ -108,6 +111,34 @@ impl<B: Backend> Job<B> {
             self.send_full_batch()?;
         }
         self.completions.clear();
+        Ok(())
+    }
+
+    /// Takes as many at a look as are to be taken at least; where all slots were in use, look after look until so few
+    /// are as wait for their refill.
+    #[cold]
+    #[inline(never)]
+    fn collect_several(&mut self, wait: Wait) -> Result<()> {
+        let workload = &self.parts.workload;
+        let (least, depth) = (workload.completion_batch_min as usize, workload.refill_depth as usize);
+        let empties = depth > 0 && self.free.is_empty();
+        // each look then goes the common way
+        self.waits_for_more = false;
+        loop {
+            if !self.sent.is_empty() {
+                self.send()?;
+            }
+            self.backend.reap(wait, &mut self.completions)?;
+            let least = least.min(self.outstanding());
+            while wait == Wait::Forever && self.completions.len() < least {
+                self.backend.reap(wait, &mut self.completions)?;
+            }
+            self.collect(Wait::No)?;
+            if !empties || wait != Wait::Forever || self.outstanding() <= depth {
+                break;
+            }
+        }
+        self.waits_for_more = true;
         Ok(())
     }
 }

@@ -44,11 +44,8 @@ impl Workload {
             (self.queue_depth == 0 || self.queue_depth > 4096, "queue_depth: 1 to 4096"),
             (self.submission_batch > self.queue_depth, "submission_batch: at most queue_depth"),
             (self.completion_batch > self.queue_depth, "completion_batch: at most queue_depth"),
-            (
-                self.completion_batch > 1
-                    && !matches!(self.backend, BackendName::Aio | BackendName::Posixaio),
-                "completion_batch: several, but not all, are for aio and posixaio",
-            ),
+            (self.completion_batch_min > self.queue_depth, "completion_batch_min: at most queue_depth"),
+            (self.refill_depth > self.queue_depth, "refill_depth: at most queue_depth"),
             (self.job_count == 0 || self.job_count > 1024, "job_count: 1 to 1024"),
             (self.durability.every_writes == 0, "every_writes: at least 1"),
             (

@@ -79,6 +79,7 @@ pub fn workload_json(backend: &str, path: &str, changes: Value) -> Value {
             "hot_access_fraction": 0.9, "pareto_h": 0.2, "normal_deviation": 0.1, "run_blocks": 1,
             "random_fraction": 1.0, "covers_once": false},
         "shift_bytes": 0, "queue_depth": 1, "submission_batch": 0, "completion_batch": 0,
+        "completion_batch_min": 0, "refill_depth": 0,
         "submission_latency": "sampled", "job_count": 1, "share_range": false,
         "direct": false,
         "durability": {"method": "none", "every_writes": 1, "at_end": false, "last": "due",

@@ -33,15 +33,27 @@ class Engine:
     effect: Effect = "honoured"
     what: str = ""
 
-    def submission_batch(self, asked: int, depth: int) -> int:
-        """I/Os sent with one call; 0 is as many as there are, which is fio's 0 and all that a depth of 1 can have."""
-        return 0 if self.is_synchronous or depth == 1 or asked >= depth else asked
+    def batches(self, depth: int, *, sent: int, least: int, most: int, low: int) -> dict[str, int]:
+        """How many I/Os are sent with one call, and taken with one look, as keys of a workload.
 
-    def completion_batch(self, least: int, most: int, depth: int) -> int:
-        """Completions taken with one look, of `iodepth_batch_complete_min` and `_max`; 0 is as many as there are."""
-        asked = max(1, least, most)
-        takes_all = self.is_synchronous or self.backend == "null" or depth == 1 or asked >= depth
-        return 0 if takes_all or (asked > 1 and self.backend not in ("aio", "posixaio")) else asked
+        Parameters
+        ----------
+        depth : int
+            I/Os outstanding in each job.
+        sent, least, most, low : int
+            fio's `iodepth_batch`, `iodepth_batch_complete_min` and `_max`, and `iodepth_low`.
+        """
+        if self.is_synchronous or depth == 1:
+            sent, least, most, low = 0, 0, depth, 0
+        elif self.backend == "null":
+            least, most, low = 0, depth, 0
+        taken = max(1, least, most)
+        return {
+            "submission_batch": 0 if sent >= depth else sent,
+            "completion_batch": 0 if taken >= depth else taken,
+            "completion_batch_min": min(least, depth) if least > 1 else 0,
+            "refill_depth": 0 if low >= depth else low,
+        }
 
 
 _FAMILY = (

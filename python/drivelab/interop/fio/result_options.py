@@ -129,10 +129,18 @@ def _of_engine(options: Mapping[str, str], name: str, depth: int, jobs: int) -> 
     engine, backend = _known(name), _backend(name)
     if engine is None or not backend:
         return {}
-    batch = engine.submission_batch(_count(options.get("iodepth_batch", "1"), 4096, least=0), depth)
-    least, most = (_count(options.get(f"iodepth_batch_complete_{name}", "0"), 4096, least=0) for name in ("min", "max"))
-    taken = engine.completion_batch(least, most, depth)
-    found = {"backend": backend, "submission_batch": batch, "completion_batch": taken}
+
+    def count(name: str, default: str = "0") -> int:
+        return _count(options.get(name, default), 4096, least=0)
+
+    batches = engine.batches(
+        depth,
+        sent=count("iodepth_batch", "1"),
+        least=count("iodepth_batch_complete_min"),
+        most=count("iodepth_batch_complete_max"),
+        low=count("iodepth_low"),
+    )
+    found = {"backend": backend, **batches}
     if jobs > 1 and engine.name != "null" and not engine.tree_operation and "filename_format" not in options:
         found["own_files"] = "filename" not in options
     return found

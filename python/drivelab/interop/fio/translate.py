@@ -172,11 +172,13 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
     keys |= durability(options, io, placed.range_bytes) | zoned_drive(options)
     keys["queue_depth"] = _depth(options, engine, placed)
-    keys["submission_batch"] = engine.submission_batch(options.number("iodepth_batch"), keys["queue_depth"])
-    least, most = (options.number(f"iodepth_batch_complete_{name}") for name in ("min", "max"))
-    keys["completion_batch"] = engine.completion_batch(least, most, keys["queue_depth"])
-    if not keys["completion_batch"] and 1 < most < keys["queue_depth"] and engine.backend != "null":
-        options.tell("iodepth_batch_complete_max", "approximated", "of io_uring one completion is taken, or all")
+    keys |= engine.batches(
+        keys["queue_depth"],
+        sent=options.number("iodepth_batch"),
+        least=options.number("iodepth_batch_complete_min"),
+        most=options.number("iodepth_batch_complete_max"),
+        low=options.number("iodepth_low"),
+    )
     keys["share_range"] = placed.shares_range and placed.job_count > 1
     keys["own_files"] = placed.own_files
     keys["job_files"] = placed.job_files
