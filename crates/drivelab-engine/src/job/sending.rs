@@ -83,9 +83,9 @@ impl<B: Backend> Job<B> {
     }
 
     /// Takes what has completed; sends first what still waits for that.
-    #[inline(never)]
+    #[inline]
     pub(super) fn collect(&mut self, wait: Wait) -> Result<()> {
-        if self.waits_for_more {
+        if B::IS_ASYNCHRONOUS && self.waits_for_more {
             return self.collect_several(wait);
         }
         if self.sent.is_empty() {
