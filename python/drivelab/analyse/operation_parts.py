@@ -100,7 +100,7 @@ def layers_together(parts_ns: Integers) -> Integers:
 
 
 def q2c_of_data(events: pa.Table, drives: Collection[str] = ()) -> tuple[int, int]:
-    """Sum and number of the times that btt's Q2C is the mean of, in ns.
+    """Sum and number of the times that btt's Q2C is the mean of, in ns, where nobody else uses the disk.
 
     Parameters
     ----------
@@ -115,6 +115,8 @@ def q2c_of_data(events: pa.Table, drives: Collection[str] = ()) -> tuple[int, in
     that was split never ends for it, and one that had not ended has no C.
     """
     is_seen = pc.and_(pc.equal(events["kind"], "bio"), pc.greater(events["bytes"], _NO_BYTES))
+    # what others had the disk do says nothing of these operations
+    is_seen = pc.and_(is_seen, pc.greater_equal(events["operation_index"], 0))
     whole = pc.and_(pc.equal(events["fragments"], 1), pc.is_valid(events["completed_ns"]))
     rows = events.filter(pc.and_(is_seen, whole))
     if drives:

@@ -254,12 +254,13 @@ def _print_warnings(runs: Sequence[StoredRun], unsettled: Sequence[StoredRun]) -
     from drivelab.report.terminal.run_screen import warning_lines
 
     no_answers = [
-        FindingLine("warning", f"{run.name}: no answer yet; explain it again on a quiet machine") for run in unsettled
+        FindingLine("warning", "no answer yet; explain it again on a quiet machine", where=_of(run))
+        for run in unsettled
     ]
     told = [dict.fromkeys(finding_lines_of(run)) for run in runs]
     shared = [line for line in told[0] if all(line in lines for lines in told[1:])]
     of_one = [
-        replace(line, text=f"{run.name}: {line.text}")
+        replace(line, where=_of(run))
         for run, lines in zip(runs, told, strict=True)
         for line in lines
         if line not in shared
@@ -267,6 +268,10 @@ def _print_warnings(runs: Sequence[StoredRun], unsettled: Sequence[StoredRun]) -
     console = make_console()
     for text in warning_lines([*no_answers, *shared, *of_one], _is_plain(console), notes=()):
         console.print(text)
+
+
+def _of(run: StoredRun) -> str:
+    return f" [{run.name}]"
 
 
 def _print_lines(lines: Sequence[str]) -> None:

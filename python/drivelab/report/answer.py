@@ -17,7 +17,7 @@ from drivelab.report.outcome_words import OF_A_LIMIT, WORDS
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, first_in_few_words
 from drivelab.report.reported_findings import ReportedFinding, ended
 
-_NOT_MEASURED = "not measured"
+NOT_MEASURED = "not measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class VerdictBlock:
             return False
         is_open = [one for one in self.checks if one.outcome == "undecided"]
         if not is_open:
-            return self.why != _NOT_MEASURED
-        return any(one.measured != _NOT_MEASURED and not one.may_not_last for one in is_open)
+            return self.why != NOT_MEASURED
+        return any(one.measured != NOT_MEASURED and not one.may_not_last for one in is_open)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def limit_words(value: float, unit: str) -> str:
 def estimate_words(estimate: Estimate | None) -> str:
     """What was measured, or the bound that is known of it."""
     if estimate is None:
-        return _NOT_MEASURED
+        return NOT_MEASURED
     if estimate.value is None:
         return "no data" if estimate.low is None else f"at least {quantity_words(estimate.low, estimate.unit)}"
     return quantity_words(estimate.value, estimate.unit)

@@ -99,6 +99,9 @@ def stored_plan(run: StoredRun) -> Plan:
         raise DrivelabError("R422", "it was imported: drivelab measured nothing that could be gone on with")
     if not run.record.plan:
         raise DrivelabError("R422", "it was made without a plan: only what 'drivelab run' began can be resumed")
+    if run.record.experiment.get("name") == "check":
+        what = "it is a check: only what 'drivelab run' began can be resumed"
+        raise DrivelabError("R422", what, where=str(run.directory), do="run it again: drivelab check TARGET")
     try:
         plan = Plan.from_json(run.record.plan)
     except (LookupError, TypeError, ValueError) as error:

@@ -311,6 +311,8 @@ def test_q2c_is_that_of_btt_without_flushes_and_splits() -> None:
         bio(0, 900_000, bytes=0, **{"class": "flush"}),
         bio(0, 700_000, fragments=2),
         bio(0, None),
+        # of another program
+        bio(0, 50_000_000, operation_index=-1),
         {"kind": "command", "bytes": 4096, "issued_ns": 1, "completed_ns": 99},
     )
     assert q2c_of_data(table) == (100_000, 2)

@@ -188,6 +188,15 @@ def test_options_that_reach_beyond_the_target_are_refused_in_a_stored_plan_too(l
     assert (refused.value.code, "\n" in refused.value.what) == ("R422", False)
 
 
+@pytest.mark.provokes("R422")
+def test_a_check_is_said_to_be_one_and_not_resumed() -> None:
+    record = RunRecord(experiment={"name": "check"}, plan={"trials": ["a"]})
+    run: Any = type("Stored", (), {"record": record, "directory": Path("run")})()
+    with pytest.raises(DrivelabError, match="it is a check") as refused:
+        plan_resumption(run)
+    assert refused.value.code == "R422"
+
+
 def stored_run(plan: Plan, facts: TargetFacts, *completed: str) -> Any:
     """What is asked of a stored run."""
     targets = [{"label": plan.targets[0].label, "facts_before": facts.to_json()}]

@@ -21,6 +21,8 @@ from drivelab.report.traced_part import traced_tables
 LINES_MAX = 60
 _SENTENCES_MAX = 3
 _ROWS_MAX = 20
+# so few more are shown, too
+_REST_MAX = 2
 _NOTES_MAX = 4
 _WARNINGS_MAX = 3
 
@@ -72,7 +74,8 @@ def _table(table: Table) -> Iterator[str]:
     """The table, or as much of it as is read in an article."""
     yield from (f"## {escaped(table.title)}", "")
     notes = table.notes if len(table.rows) <= _ROWS_MAX and len(table.notes) <= _NOTES_MAX else ()
-    rows = table.rows[:_ROWS_MAX]
+    # to say that one is left out takes as much room as the row
+    rows = table.rows if len(table.rows) <= _ROWS_MAX + _REST_MAX else table.rows[:_ROWS_MAX]
     if not notes:
         # a mark without its note leads nowhere
         rows = tuple(tuple(replace(cell, notes=()) for cell in row) for row in rows)

@@ -14,7 +14,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.model.verdict import verdicts_in
-from drivelab.report.answer import CheckLine, VerdictBlock, answer_of, surer_words
+from drivelab.report.answer import NOT_MEASURED, CheckLine, VerdictBlock, answer_of, surer_words
 from drivelab.report.check_table import (
     durable_trials,
     footnotes,
@@ -217,6 +217,8 @@ class _Writer:
 
     def _criterion(self, first: str, check: CheckLine) -> str:
         """``etcd: p99 of 2300 B appended 1.2 ms (0.9–1.5), asks at most 10 ms``; in one line, or more."""
+        if check.measured == NOT_MEASURED:
+            return f"{first}: not measured; asked: {check.text}"
         metric = metric_of(check.metric)
         label = self._labels.get(check.trial, check.trial)
         measured, interval = (

@@ -11,6 +11,7 @@ from drivelab.reference.load import load_reference
 from drivelab.report.markdown.brief import LINES_MAX
 from drivelab.report.markdown.report import write_markdown_report
 from drivelab.report.tables.published import published_tables
+from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs"
@@ -75,6 +76,16 @@ def test_no_run_is_too_long_for_it(tmp_path: Path) -> None:
     lines = brief(run, tmp_path / "brief.md", sentences=("One.",) * 50, notes=("It differs.", "So too.") * 50)
     assert len(lines) <= LINES_MAX
     assert any("rows." in line for line in lines)
+
+
+def test_a_row_is_not_left_out_for_a_line_that_says_so(tmp_path: Path) -> None:
+    run = open_run(GOLDEN / "write-size-two-drives")
+    asked = Table("asked", "Rows", (TableColumn("n"),), tuple((TableCell(str(n)),) for n in range(23)), is_asked=True)
+    cut = brief(run, tmp_path / "cut.md", tables=(asked,))
+    assert "The first 20 of 23 rows." in cut
+    whole = brief(run, tmp_path / "whole.md", tables=(replace(asked, rows=asked.rows[:21]),))
+    assert "| 20 |" in whole
+    assert not any("of 21 rows" in line for line in whole)
 
 
 def test_warnings_are_three_at_most_the_gravest_first(tmp_path: Path) -> None:
