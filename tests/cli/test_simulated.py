@@ -375,3 +375,12 @@ def test_a_point_that_nothing_can_be_is_no_point(tmp_path: Path, capsys: pytest.
     (stored,) = [open_run(path) for path in (tmp_path / "runs").iterdir()]
     (told,) = stored.record.failures.values()
     assert "no combination of writes had a mean latency below 5 ms" in told
+
+
+def test_how_full_a_drive_is_tells_what_is_left_once_its_cache_is_full(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "fill-level", "sim:consumer-ssd", "--quick", "--json"]) in (0, 4)
+    document = json.loads(capsys.readouterr().out)
+    rates = [one["metrics"]["throughput_bytes_per_s"]["median"] for one in document["results"]]
+    # a model whose cache takes 0.6 GB at more than 2 GB/s, and which writes 470 MB/s then
+    assert len(rates) == 5
+    assert all(455e6 < rate < 480e6 for rate in rates), rates

@@ -9,11 +9,12 @@ from drivelab.analyse.command_changes import Bounds
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import ComparedTrial
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.lasting_trials import as_it_lasts
 from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
 from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Unit
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RESPONSE, RESPONSE_P99, THROUGHPUT
 from drivelab.model.lasting_rate import TELL_WHAT_LASTS, lasting_share
 from drivelab.model.metric import COMMANDS
 from drivelab.store.read import StoredRun
@@ -97,19 +98,13 @@ def compared_trials(
     for number, run in enumerate(side):
         for measured in (one for one in run.trials if not one.name.startswith(PROBE)):
             lasts, share = measured.name in lasting, run.lasting_shares.get(measured.name)
-            trial = _as_it_lasts(measured, share) if lasts and share is not None else measured
+            trial = as_it_lasts(measured, share) if lasts and share is not None else measured
             stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
             commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
             # a trial of no experiment is a workload of its own
             label = run.titles.get(trial.workload, trial.workload) or stored.label
             yield ComparedTrial(number, places.get(trial.target, trial.target), trial, conduct, label, lasts)
-
-
-def _as_it_lasts(trial: RunTrial, share: float) -> RunTrial:
-    rates = {name: value * share for name in (THROUGHPUT, RATE) if (value := trial.values.get(name)) is not None}
-    ends = {name: found for name, found in trial.ends.items() if name not in rates}
-    return replace(trial, values={**trial.values, **rates}, ends=ends)
 
 
 def _bounds(trial: RunTrial, metric: str) -> Bounds | None:

@@ -184,9 +184,9 @@ def _levels(
             levels[name] = achieved[0]
         elif _is_refused(one, name):
             remarks.append(f"{name}: {level} was asked for, {' or '.join(achieved)} was read back")
-    if levels.get("write-cache") == AS_FOUND and "write-cache" in target.levels:
-        found = target.levels["write-cache"]
-        levels["write-cache"] = AS_FOUND if found in asked["write-cache"] else found
+    for name, found in target.levels.items():
+        if levels.get(name) == AS_FOUND and found not in asked[name]:
+            levels[name] = found
     is_known = "write-cache" in target.levels or levels.get("write-cache", AS_FOUND) != AS_FOUND
     if not is_known and one.is_durable and _commands(one).get(_FLUSHES, (0.0, 0.0))[0] > 0:
         levels["write-cache"] = "on"

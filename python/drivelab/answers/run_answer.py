@@ -20,6 +20,7 @@ from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_val
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
 from drivelab.answers.buckets import buckets_of_run
 from drivelab.answers.courses import asks_over_time, courses_of_run
+from drivelab.answers.lasting_trials import as_they_last
 from drivelab.answers.measured_on import as_text
 from drivelab.answers.rounds import rounds_of_run, stored_values, with_titles
 from drivelab.answers.timeline import timeline_of_run
@@ -95,7 +96,7 @@ def answer_of_run(
         outside = pa.array(sorted(rounds.outside(values)), pa.string())
         table = table.filter(pc.invert(pc.is_in(table["trial"], outside)))
     answer = run_answer(
-        _trials(run, table, wanted, notes),
+        as_they_last(run, _trials(run, table, wanted, notes)),
         experiment_order(record.experiment, record.targets, quick=bool(record.plan.get("quick"))),
         wanted,
         with_effects=EFFECTS_TABLE in record.experiment.get("tables", ()),

@@ -12,7 +12,7 @@ from drivelab.model.metric import metric_of
 
 METHOD = "what lasts, once the cache is full"
 # experiments whose rates are told by what lasts; any other tells what was measured
-TELL_WHAT_LASTS = ("check", "burst")
+TELL_WHAT_LASTS = ("check", "burst", "fill-level")
 # of evidence: the other run that found it
 KNOWN_FROM = "known_from"
 TOKEN_UNITS: Mapping[str, Unit] = {"bytes": "B/s", "I/Os": "1/s"}

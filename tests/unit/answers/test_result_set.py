@@ -154,12 +154,25 @@ def test_a_run_whose_cache_is_as_found_is_compared_with_a_page() -> None:
     sets = (result_set_of(run, RunAnswer(rows)), load_reference("ssd-latency"))
     (placed,) = joint_sentences(sets)
     assert placed.replace("\u00a0", " ") == (
-        "512 B synchronous appends (filesystem raw, write-cache on): sdb 2.00 ms (95 %: 1.90 to 2.10 ms), behind "
-        "Intel 520 120GB (440 µs) and ahead of Samsung 850 PRO 256 GB (3.10 ms), as published."
+        "512 B synchronous appends (filesystem raw, write-cache on), mean latency: sdb 2.00 ms (95 %: 1.90 to "
+        "2.10 ms), behind Intel 520 120GB (440 µs) and ahead of Samsung 850 PRO 256 GB (3.10 ms), as published."
     )
     (pivot,) = grids(built_in_views()["pivot"], sets)
     assert [column.name for column in pivot.columns[1:4]] == ["RAW + WC", "Ext4 + WC", "XFS + WC"]
     assert len(pivot.columns) == 7
+
+
+def test_the_file_system_that_was_there_stands_for_as_found() -> None:
+    run = with_facts(
+        "write-size-two-drives", targets=[{"label": "sdb", "facts_before": {"filesystem": {"type": "xfs"}}}]
+    )
+    rows = (
+        replace(one, levels={**one.levels, "filesystem": "as-found"}, achieved={})
+        for one in answer_of_run(run, SHOWN_METRICS).rows
+        if one.target == "sdb"
+    )
+    found = result_set_of(run, RunAnswer(tuple(rows)))
+    assert {each.levels["filesystem"] for each in found.observations} == {"xfs"}
 
 
 def test_a_check_has_an_observation_per_trial_and_metric() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ def _rate_text(value: float) -> str:
     return f"{number_text(value)} a second"
 
 
+# the level of a factor at which it does nothing: what does not know the factor is beside that
+_LEFT_ALONE = {"shift": "0"}
 _METAL = ("SSD", "hard disk")
 _WRITERS: Mapping[str, Callable[[float], str]] = {"throughput": format_rate_bytes_per_s, "rate": _rate_text}
 
@@ -111,13 +114,11 @@ def _beside_pages(sets: Sequence[ResultSet]) -> Iterator[str]:
     for contest in sorted(contests(sets) if published else (), key=goodness):
         drives = Counter(subject[0] for subject, _ in contest.ranked)
         for place, (subject, one) in enumerate(contest.ranked):
-            ends = [
-                _nearest(part, published, drives) for part in (contest.ranked[:place][::-1], contest.ranked[place:])
-            ]
-            words = [f"{word} {end}" for word, end in zip(("behind", "ahead of"), ends, strict=True) if end]
+            sides = (("behind", contest.ranked[:place][::-1]), ("ahead of", contest.ranked[place:]))
+            words = [told for word, side in sides if (told := _nearest(word, one, side, published, drives))]
             if subject not in published and words:
                 levels = ", ".join(f"{name} {level_text(name, level)}" for name, level in contest.levels)
-                what = f"{contest.title}{f' ({levels})' if levels else ''}"
+                what = f"{contest.title}{f' ({levels})' if levels else ''}, {metric_of(contest.metric).words}"
                 name = f"{_name(subject, drives[subject[0]] > 1)}{unlike.get(subject[0], '')}"
                 found.setdefault(
                     (contest.title, subject), f"{what}: {name} {_number(one)}, {' and '.join(words)}, as published."
@@ -126,11 +127,19 @@ def _beside_pages(sets: Sequence[ResultSet]) -> Iterator[str]:
 
 
 def _nearest(
-    ranked: Sequence[tuple[Subject, Observation]], published: Collection[Subject], drives: Mapping[str, int]
+    word: str,
+    mine: Observation,
+    ranked: Sequence[tuple[Subject, Observation]],
+    published: Collection[Subject],
+    drives: Mapping[str, int],
 ) -> str:
-    """The first of some that was published, with its number; empty where none was."""
-    named = (f"{_name(who, drives[who[0]] > 1)} ({_number(one)})" for who, one in ranked if who in published)
-    return next(named, "")
+    """The first of some that was published, with its number, and which side it is on; empty where none was."""
+    low, high = _ends(mine) or (math.inf, -math.inf)
+    for who, one in ranked:
+        if who in published:
+            is_within = low <= (one.estimate.value or 0.0) <= high
+            return f"{'about level with' if is_within else word} {_name(who, drives[who[0]] > 1)} ({_number(one)})"
+    return ""
 
 
 def contests(
@@ -182,6 +191,9 @@ def _judged(members: Sequence[Observation]) -> str:
 
 def _contests(title: str, metric: str, members: Sequence[Observation]) -> Iterator[Contest]:
     """The combinations of the factors that all drives have; one that stands for several of a drive is none."""
+    for name, level in _LEFT_ALONE.items():
+        if any(name not in one.levels for one in members):
+            members = [one for one in members if one.levels.get(name, level) == level]
     names: dict[Subject, set[str]] = {}
     for one in members:
         names.setdefault(_subject(one), set()).update(one.levels)
@@ -240,11 +252,8 @@ def _told(
 
 def _unjudged(contest: Contest) -> str:
     """Why a contest whose numbers lie apart has no winner."""
-    return _NO_SCATTER if contest.is_of_one_run or not _has_ends(contest) else ONE_RUN_EACH
-
-
-def _has_ends(contest: Contest) -> bool:
-    return all(_ends(one) is not None for _, one in contest.ranked)
+    has_ends = all(_ends(one) is not None for _, one in contest.ranked)
+    return _NO_SCATTER if contest.is_of_one_run or not has_ends else ONE_RUN_EACH
 
 
 def _runs_apart(members: Sequence[Contest]) -> str:

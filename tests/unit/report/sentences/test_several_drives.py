@@ -64,13 +64,26 @@ def test_a_run_is_placed_among_published_numbers() -> None:
     run = result_set("a", observed("A", 100, 95, 105))
     (sentence,) = joint_sentences((run, page))
     assert sentence.replace("\u00a0", " ") == (
-        "512 B durable write: A 100 µs (95 %: 95.0 to 105 µs), behind P (10.0 µs) and ahead of Q (200 µs), as "
-        "published."
+        "512 B durable write, median latency: A 100 µs (95 %: 95.0 to 105 µs), behind P (10.0 µs) and ahead of Q "
+        "(200 µs), as published."
     )
     best, placed, other = joint_sentences((run, result_set("b", observed("B", 300, 290, 310)), page))
     assert best.startswith("512 B durable write, median latency: A is fastest with")
     assert placed == sentence
     assert other.endswith("310\u00a0µs), behind Q (200\u00a0µs), as published.")
+
+
+def test_a_published_number_within_the_interval_is_neither_behind_nor_ahead() -> None:
+    page = result_set("reference:page", observed("P", 97), observed("Q", 106), is_reference=True)
+    (sentence,) = joint_sentences((result_set("a", observed("A", 100, 95, 105)), page))
+    assert "about level with P (97.0\u00a0µs) and ahead of Q (106\u00a0µs)" in sentence
+
+
+def test_a_page_that_knows_no_shift_is_beside_what_is_not_shifted() -> None:
+    page = result_set("reference:page", observed("P", 10, levels=levels()), is_reference=True)
+    run = result_set("a", *(observed("A", 100 + n, levels=levels(shift=str(512 * n))) for n in range(2)))
+    (sentence,) = joint_sentences((run, page))
+    assert "A 100\u00a0µs, behind P (10.0\u00a0µs)" in sentence
 
 
 def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:

@@ -1,0 +1,36 @@
+"""The trials of a run with what lasts of their rates in place of what a cache gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.trial_conduct import conduct_of_trials
+from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.lasting_rate import lasting_share
+from drivelab.store.read import StoredRun
+
+# whether a drive is still fast when nearly full is asked of what is left, not of its cache
+_ASKS = "fill-level"
+
+
+def as_they_last(run: StoredRun, trials: Iterable[RunTrial]) -> Iterator[RunTrial]:
+    """The trials as they are, or with what lasts where the experiment asks for that and it is known.
+
+    Raises
+    ------
+    DrivelabError
+        S506: the trials cannot be read.
+    """
+    conducts = conduct_of_trials(run) if run.record.experiment.get("name") == _ASKS else {}
+    for one in trials:
+        share = lasting_share(conducts[one.name].lasting, one.values) if one.name in conducts else None
+        yield one if share is None else as_it_lasts(one, share)
+
+
+def as_it_lasts(trial: RunTrial, share: float) -> RunTrial:
+    """The trial with this share of its rates, which have no interval then."""
+    rates = {name: value * share for name in (THROUGHPUT, RATE) if (value := trial.values.get(name)) is not None}
+    ends = {name: found for name, found in trial.ends.items() if name not in rates}
+    return replace(trial, values={**trial.values, **rates}, ends=ends)
