@@ -39,14 +39,24 @@ pub(super) fn sha256(data: &[u8]) -> [u8; 8] {
 /// The words of SHA-256 with a length.
 fn sha256_words(data: &[u8], length: [u8; 8]) -> [u32; 8] {
     let (whole, rest) = data.as_chunks::<64>();
-    // a one, zeros, and the length in bits
+    let mut state = SHA256_BEGIN;
+    compress256(&mut state, whole);
+    compress256(&mut state, padded(rest, length).as_chunks().0);
+    state
+}
+
+/// The block of 64 bytes that fio's SHA-256 takes last.
+pub(super) fn last_of_sha256(data: &[u8]) -> [u8; 64] {
+    let end = padded(data.as_chunks::<64>().1, (data.len() as u64 * 8).to_le_bytes());
+    *end.last_chunk().expect("at least one block is padded")
+}
+
+/// What is left of data, with a one, zeros, and the length in bits: one block or two.
+fn padded(rest: &[u8], length: [u8; 8]) -> Vec<u8> {
     let mut end = [rest, &[0x80]].concat();
     end.resize((rest.len() + 9).next_multiple_of(64) - 8, 0);
     end.extend(length);
-    let mut state = SHA256_BEGIN;
-    compress256(&mut state, whole);
-    compress256(&mut state, end.as_chunks().0);
-    state
+    end
 }
 
 #[cfg(test)]
@@ -58,8 +68,13 @@ mod tests {
         assert_eq!(crc32c(b"123456789") ^ !0, 0xE306_9283);
         // cksum inverts it
         assert_eq!(crc32(&[b"123456789".as_slice(), &[9]].concat()) ^ !0, 930_766_865);
+        assert_eq!(xxh32(b"", 0), 0x02CC_5D05);
         assert_eq!(xxh32(b"abc", 0), 0x32D1_53FF);
+        assert_eq!(xxh32(b"Nobody inspects the spammish repetition", 0), 0xE229_3B2F);
         assert_eq!(u128::from_be_bytes(md5(b"")), 0xd41d_8cd9_8f00_b204_e980_0998_ecf8_427e);
+        assert_eq!(u128::from_be_bytes(md5(&[b'a'; 64])), 0x0148_42d4_80b5_7149_5a4a_0363_793f_7367);
+        let of_abc = sha256_words(b"abc", 24_u64.to_be_bytes());
+        assert_eq!((of_abc[0], of_abc[7]), (0xBA78_16BF, 0xF200_15AD));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::workload::Check;
 
-use super::checksums::{crc32, crc32c, md5, sha256, xxh32};
+use super::checksums::{crc32, crc32c, last_of_sha256, md5, sha256, xxh32};
 
 const MAGIC: [u8; 2] = 0xACCA_u16.to_le_bytes();
 /// The third byte of headers since fio 3.41, with the kind of sum behind it; before, it was that kind.
@@ -127,21 +127,8 @@ pub(super) fn write(data: &mut [u8], check: Check, offset: u64, number: u64) {
     room[..sum.len()].copy_from_slice(&sum);
     if kind == SHA256 {
         // fio compares all 64 bytes in which it works, and what is left there behind the sum is padding
-        room[sum.len()..].copy_from_slice(&padded_end(rest)[sum.len()..]);
+        room[sum.len()..].copy_from_slice(&last_of_sha256(rest)[sum.len()..]);
     }
-}
-
-/// The last 64 bytes that fio's SHA-256 takes: what is left of the data, and their length in bits, the lowest byte
-/// first.
-fn padded_end(data: &[u8]) -> [u8; 64] {
-    let left = data.chunks_exact(64).remainder();
-    let mut block = [0; 64];
-    if left.len() < 56 {
-        block[..left.len()].copy_from_slice(left);
-        block[left.len()] = 0x80;
-    }
-    block[56..].copy_from_slice(&(data.len() as u64 * 8).to_le_bytes());
-    block
 }
 
 #[cfg(test)]
