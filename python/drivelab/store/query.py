@@ -51,9 +51,8 @@ class QueryAnswer:
     def __init__(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
         self._connection = connection
         self._query = query
-        # DuckDB does not look for Ctrl-C while it computes; a thread lets us look
-        self._thread = ThreadPoolExecutor(1)
-        self._interruptibly(lambda: connection.execute(query))
+        self._calls = _InterruptibleCalls(connection)
+        self._calls.result_of(lambda: connection.execute(query))
         self.columns = _distinct([(str(name), str(kind)) for name, kind, *_ in connection.description or []])
 
     def batches(self) -> Iterator[list[tuple[Any, ...]]]:
@@ -67,7 +66,7 @@ class QueryAnswer:
         """
         while True:
             with _mistakes_told(self._query):
-                batch = self._interruptibly(lambda: self._connection.fetchmany(_ROWS_AT_ONCE))
+                batch = self._calls.result_of(lambda: self._connection.fetchmany(_ROWS_AT_ONCE))
             if not batch:
                 return
             yield batch
@@ -77,7 +76,19 @@ class QueryAnswer:
         for batch in self.batches():
             yield from batch
 
-    def _interruptibly(self, function: Callable[[], _Result]) -> _Result:
+
+class _InterruptibleCalls:
+    """Calls of DuckDB that Ctrl-C ends, made in a thread of their own.
+
+    DuckDB does not look for Ctrl-C while it computes, and takes one that
+    arrives while it calls Python for an error in the data.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._thread = ThreadPoolExecutor(1)
+
+    def result_of(self, function: Callable[[], _Result]) -> _Result:
         future = self._thread.submit(function)
         try:
             return future.result()
@@ -121,7 +132,9 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
     connection = duckdb.connect()
     _limit(connection, memory_bytes or memory_of_process() // 2)
     try:
-        files = make_tables(connection, runs, mentioned or set(TABLE_NAMES))
+        files = _InterruptibleCalls(connection).result_of(
+            lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES))
+        )
         _lock(connection, files)
     except duckdb.Error as error:
         # nothing of the query is in it yet

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -327,6 +328,20 @@ def test_ctrl_c_ends_a_query(is_first: bool) -> None:
     with pytest.raises(KeyboardInterrupt):
         ask(query, CHECK)
     timer.join()
+
+
+def test_ctrl_c_while_duckdb_calls_python_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB takes an exception of the Python that it calls for an error in the data."""
+
+    class Interrupting:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+            return pa.table({"run": pa.array([], pa.string())}).__arrow_c_stream__(requested_schema)
+
+    monkeypatch.setattr("drivelab.store.query_tables.joined_rows", lambda schema, rows: Interrupting())
+    with pytest.raises(KeyboardInterrupt):
+        ask("select count(*) from intervals", CHECK)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1xxxxPAR1", b"PAR1" + b"x" * 5000 + b"\xff\xff\0\0PAR1"])
