@@ -11,8 +11,8 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.effects import TrialValue
 from drivelab.analyse.paired_ratios import BLOCKS_MIN
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.finding import trials_of
 
 # in the order of the factors

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
 
-from drivelab.analyse.command_changes import Bounds, command_changes
+from drivelab.analyse.command_changes import command_changes
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, Paired, PairedRatio, paired_ratios
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import RATE
 from drivelab.model.level_words import is_quantity
+from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import EffectVerdict, LevelEffect
 
 # smaller changes of a median latency or a throughput matter to nobody
@@ -35,53 +38,8 @@ Key = tuple[Levels, Block]
 Compared = Callable[[Sequence[str]], Sequence[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True)
-class TrialValue:
-    """One trial of a run, as far as effects are concerned.
-
-    Attributes
-    ----------
-    target, workload : str
-        Where, and what.
-    block : int
-        Block of the randomised order.
-    levels : mapping of str to str
-        Level of every factor.
-    value : float
-        Its median latency in ns, or its throughput in B/s: above 0.
-    commands : mapping of str to (float, float)
-        Device commands per operation by metric, as bounds that are equal where the count is exact.
-    session : int
-        Session of the run in which it was measured, from 1.
-    found : mapping of str to str
-        What was read back of the settings that it left as they were found.
-    refused : mapping of str to str
-        What was read back of the settings that did not take the level asked for.
-    is_invalid : bool
-        Whether it does not describe the drive.
-    is_reference : bool
-        Whether it was measured to see a drift. Where the reference is the
-        baseline, it is one more measurement of it.
-    """
-
-    target: str
-    workload: str
-    block: int
-    levels: Mapping[str, str]
-    value: float
-    commands: Mapping[str, Bounds] = field(default_factory=dict)
-    session: int = 1
-    found: Mapping[str, str] = field(default_factory=dict)
-    refused: Mapping[str, str] = field(default_factory=dict)
-    is_invalid: bool = False
-    is_reference: bool = False
-
-    def set_to(self, factor: str) -> str:
-        """What a factor was at, as far as it was read back; otherwise its level."""
-        return self.refused.get(factor) or self.found.get(factor) or self.levels.get(factor, "")
-
-
 Cells = dict[Key, list[TrialValue]]
+_WORKLOAD = "workload"
 
 
 def level_effects(
@@ -162,6 +120,46 @@ def level_pairs(
     return _judged(found)
 
 
+def overall_effects(
+    trials: Iterable[TrialValue], factors: Mapping[str, Sequence[str]], metrics: Mapping[str, str]
+) -> list[LevelEffect]:
+    """The effect of every level beside each one before it over all workloads: which of several is the fastest.
+
+    Parameters are those of `level_effects`. Levels that are numbers have no
+    effects, nor is anything told of a single workload.
+
+    Returns
+    -------
+    list of LevelEffect
+        By target, named after no workload; `combination_count` is that of the workloads and other levels behind it.
+
+    Notes
+    -----
+    A workload counts as a factor of a full design, so the ratio is the geometric
+    mean over the workloads of a block, and its scatter that between blocks. Each
+    counts the same, and a latency as the rate that it allows. What does not
+    describe the drive is left out on all levels.
+    """
+    valid = [trial for trial in trials if not trial.is_invalid]
+    workloads = list(dict.fromkeys(trial.workload for trial in valid))
+    if len(workloads) < 2:
+        return []
+    together = [
+        replace(trial, workload="", levels={_WORKLOAD: trial.workload, **trial.levels}, value=_speed(trial, metrics))
+        for trial in valid
+    ]
+    by_factor = {_WORKLOAD: workloads, **factors}
+    found = []
+    for members in _groups(together):
+        effects = _effects(members, by_factor, {"": RATE}, _each_beside_each)
+        found.append(_with_intervals([one for one in effects if one.factor != _WORKLOAD]))
+    return _judged(found)
+
+
+def _speed(trial: TrialValue, metrics: Mapping[str, str]) -> float:
+    return 1 / trial.value if metric_of(metrics[trial.workload]).better == "low" else trial.value
+
+
 def _groups(trials: Iterable[TrialValue]) -> list[list[TrialValue]]:
     """Trials of one workload on one target."""
     groups: dict[tuple[str, str], list[TrialValue]] = {}
@@ -174,8 +172,12 @@ def _beside_first(levels: Sequence[str]) -> list[tuple[str, str]]:
     return [(levels[0], level) for level in levels[1:]]
 
 
+def _each_beside_each(levels: Sequence[str]) -> list[tuple[str, str]]:
+    return [] if all(map(is_quantity, levels)) else list(combinations(levels, 2))
+
+
 def _beside_each_other(levels: Sequence[str]) -> list[tuple[str, str]]:
-    return [] if all(map(is_quantity, levels)) else list(combinations(levels[1:], 2))
+    return [(one, other) for one, other in _each_beside_each(levels) if one != levels[0]]
 
 
 def _effects(

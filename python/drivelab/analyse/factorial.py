@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.analyse.complete_blocks import CompleteBlocks, complete_blocks
-from drivelab.analyse.effects import MATTERS_FROM, SIGNIFICANCE, TrialValue, holm
+from drivelab.analyse.effects import MATTERS_FROM, SIGNIFICANCE, holm
 from drivelab.analyse.factorial_shares import factorial_shares
 from drivelab.analyse.paired_ratios import Paired, PairedRatio, paired_ratios
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.factorial import Factorial, Interaction
 
 # above so many combinations a table of pairs tells nobody anything

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from drivelab.analyse.command_changes import Bounds
-from drivelab.analyse.effects import TrialValue, level_effects, level_pairs
+from drivelab.analyse.effects import level_effects, level_pairs, overall_effects
 from drivelab.analyse.factorial import factorials
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
 from drivelab.analyse.repeats import repeated_bounds, repeated_metric
 from drivelab.analyse.surface_shape import surface_shapes
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Unit
 from drivelab.model.factorial import Factorial
 from drivelab.model.metric import COMMANDS
@@ -169,6 +170,7 @@ def run_answer(
         trial_count=len(ordinary),
         contrasts=() if with_effects else effects,
         pairs=tuple(level_pairs(values, order.factors, metrics)),
+        overall=tuple(overall_effects(values, order.factors, metrics)),
         shapes=surface_shapes(combinations),
         apart=tuple(_combinations(parts, order, units, metrics)) if len(parts) > len(ordinary) else (),
         factorials=() if order.is_one_at_a_time else tuple(_factorials(ordinary, order, metrics, factorial_metrics)),

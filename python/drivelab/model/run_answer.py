@@ -285,6 +285,8 @@ class RunAnswer:
         latency stands beside the rate of others.
     pairs : tuple of LevelEffect
         Of every level beside each other one that is not the first of its factor.
+    overall : tuple of LevelEffect
+        Of every level beside each one before it over all workloads, as the rate that it allows.
     rounds : tuple of PhaseRounds
         Of an experiment with phases, what came of each; its combinations are those of the measurement windows alone.
     points : tuple of ChosenPoint
@@ -307,6 +309,7 @@ class RunAnswer:
     shapes: tuple[SurfaceShape, ...] = ()
     apart: tuple[CombinationResult, ...] = ()
     pairs: tuple[LevelEffect, ...] = ()
+    overall: tuple[LevelEffect, ...] = ()
     rounds: tuple[PhaseRounds, ...] = ()
     points: tuple[ChosenPoint, ...] = ()
     timeline: tuple[TrialTimeline, ...] = ()
@@ -346,6 +349,7 @@ class RunAnswer:
             "results": [one.to_json() for one in self.apart or self.combinations],
             "effects": [one.to_json() for one in self.effects],
             "pairs": [one.to_json() for one in self.pairs],
+            "overall": [one.to_json() for one in self.overall],
             "factorial": [one.to_json() for one in self.factorials],
             "reference": [one.to_json() for one in self.drifts],
             "courses": {name: one.to_json() for name, one in self.courses.items()},

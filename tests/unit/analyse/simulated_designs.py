@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from drivelab.analyse.effects import TrialValue
 from drivelab.analyse.factorial import factorials
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.factorial import Factorial
 
 METRICS = {"small": "total_latency_ns_p50"}

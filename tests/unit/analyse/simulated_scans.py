@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from drivelab.analyse.effects import TrialValue, level_effects
+from drivelab.analyse.effects import level_effects
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.run_answer import LevelEffect
 
 METRICS = {"small": "total_latency_ns_p50"}

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from simulated_scans import Scan, effects_by_level, share_of_false, share_that_matters
 
-from drivelab.analyse.effects import TrialValue, level_effects, level_pairs
+from drivelab.analyse.effects import level_effects, level_pairs, overall_effects
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.run_answer import LevelEffect
 
 FILE_SYSTEMS = ("raw", "ext4", "xfs", "btrfs")
+LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
 REPEATS = 60
 # 5 % and two standard errors of so few
 ALARMS_MAX = 0.05 + 2 * (0.05 * 0.95 / REPEATS) ** 0.5
@@ -162,3 +164,63 @@ def file_systems(
 def pairs_of(trials: Sequence[TrialValue]) -> dict[tuple[str, str], LevelEffect]:
     found = level_pairs(trials, {"filesystem": FILE_SYSTEMS}, {"small": "total_latency_ns_p50"})
     return {(one.baseline, one.level): one for one in found}
+
+
+def suite(random: np.random.Generator, speeds: Mapping[str, float], workloads: int = 12) -> list[TrialValue]:
+    """File systems with many workloads, each of which likes another of them; over all one is so many times as fast.
+
+    Every other workload is judged by its latency.
+    """
+    likes = random.normal(0, 0.3, (len(speeds), workloads))
+    likes -= likes.mean(axis=1, keepdims=True)
+    made = []
+    for block in (1, 2, 3):
+        for number in range(workloads):
+            base, sign = random.normal(10, 0.1), -1 if number % 2 else 1
+            for place, (name, speed) in enumerate(speeds.items()):
+                logarithm = base + sign * (math.log(speed) + likes[place][number]) + random.normal(0, 0.1)
+                made.append(TrialValue("sda", f"{number}", block, {"filesystem": name}, math.exp(logarithm)))
+    return made
+
+
+def overall_of(trials: Sequence[TrialValue]) -> dict[tuple[str, str], LevelEffect]:
+    names = list(dict.fromkeys(one.levels["filesystem"] for one in trials))
+    metrics = {one.workload: LATENCY if int(one.workload) % 2 else THROUGHPUT for one in trials}
+    found = overall_effects(trials, {"filesystem": names}, metrics)
+    return {(one.baseline, one.level): one for one in found}
+
+
+def test_over_all_workloads_what_differs_is_found_and_nothing_else() -> None:
+    random = np.random.default_rng(8)
+    same = [overall_of(suite(random, dict.fromkeys(FILE_SYSTEMS, 1.0))) for _ in range(REPEATS)]
+    assert sum(any(one.verdict in ("matters", "differs") for one in of.values()) for of in same) <= (
+        ALARMS_MAX * REPEATS
+    )
+    faster = [overall_of(suite(random, {"raw": 1.0, "ext4": 1.0, "xfs": 1.2})) for _ in range(REPEATS)]
+    truths = {("raw", "ext4"): 1.0, ("raw", "xfs"): 1.2, ("ext4", "xfs"): 1.2}
+    assert all(set(of) == set(truths) for of in faster)
+    hits = [
+        (of[pair].ratio.low or 0) <= truth <= (of[pair].ratio.high or 0)
+        for of in faster
+        for pair, truth in truths.items()
+    ]
+    assert sum(hits) / len(hits) >= 0.95 - 3 * (0.05 * 0.95 / len(hits)) ** 0.5
+    assert sum(of["ext4", "xfs"].verdict in ("matters", "differs") for of in faster) >= 0.7 * REPEATS
+
+
+def test_over_all_workloads_each_level_has_the_same_ones_and_what_is_invalid_is_left_out() -> None:
+    trials = suite(np.random.default_rng(9), {"ext4": 1.0, "xfs": 1.0}, workloads=4)
+    by_hand = {
+        name: [math.log(one.value) for one in trials if one.levels["filesystem"] == name] for name in ("ext4", "xfs")
+    }
+    signs = [-1 if int(one.workload) % 2 else 1 for one in trials if one.levels["filesystem"] == "ext4"]
+    expected = np.mean([sign * (xfs - ext4) for sign, ext4, xfs in zip(signs, *by_hand.values(), strict=True)])
+    (whole,) = overall_of(trials).values()
+    assert whole.ratio.value == pytest.approx(math.exp(expected))
+    assert (whole.workload, whole.combination_count) == ("", 4)
+    invalid = [replace(one, value=1.0, is_invalid=True) if one.workload == "2" else one for one in trials]
+    (left,) = overall_of(invalid).values()
+    (without,) = overall_of([one for one in trials if one.workload != "2"]).values()
+    assert left == without
+    assert left.combination_count == 3
+    assert overall_of([one for one in trials if one.workload == "0"]) == {}

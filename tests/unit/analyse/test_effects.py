@@ -12,15 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from drivelab.analyse.effects import (
-    MATTERS_FROM,
-    TrialValue,
-    command_changes,
-    holm,
-    level_effects,
-    level_pairs,
-)
+from drivelab.analyse.effects import MATTERS_FROM, command_changes, holm, level_effects, level_pairs
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, ratio_of_blocks
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.run_answer import LevelEffect
 
 FACTORS = {"write-cache": ("on", "off"), "scheduler": ("none", "bfq", "kyber")}

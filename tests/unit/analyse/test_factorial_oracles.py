@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from simulated_designs import factorial_of, split_plot, trial
 
-from drivelab.analyse.effects import TrialValue
+from drivelab.analyse.trial_value import TrialValue
 
 Floats = NDArray[np.float64]
 

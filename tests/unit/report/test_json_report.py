@@ -27,7 +27,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "report_json.md"
 # what is below these is described elsewhere, or its keys are names
 OPEN = ("facts", "verdict", "workload", "engine", "context", "devices", "headline", "estimates", "levels", "achieved")
 OPEN += ("operations",)
-OPEN += ("metrics", "bounds", "links", "printed", "commands", "factorial", "courses", "pairs")
+OPEN += ("metrics", "bounds", "links", "printed", "commands", "factorial", "courses", "pairs", "overall")
 # estimates, and what is named after parts and kinds of work
 OPEN += (
     "untraced_median_ns",

@@ -148,9 +148,9 @@ class _Words:
         told = f"{self._where(effect, is_label_told=True)}: {_told_change(effect)}{self._numbers(effect)}"
         together = f"{told}{_commands(effect, ', with ')}."
         if len(together.split()) <= FIRST_WORDS_MAX:
-            yield together
+            yield capitalised(together)
         else:
-            yield f"{told}."
+            yield f"{capitalised(told)}."
             yield from _joined([f"{_subject(effect)} takes{words}"] if (words := _commands(effect, " ")) else [])
 
     def seen(self, effect: LevelEffect) -> str:

@@ -12,6 +12,7 @@ from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
 from drivelab.report.parts_of_text import capitalised, in_any_of
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
+from drivelab.report.sentences.overall import overall_sentences
 from drivelab.report.sentences.several_drives import shortened
 
 WORDS_MAX = 30
@@ -31,6 +32,8 @@ _DURABILITIES = ("", "durable at the end: ", "not durable: ")
 def value_sentences(answer: RunAnswer) -> Iterator[str]:
     """What was measured, at the levels of the first factor that was varied; at most a sentence.
 
+    Where many workloads have several levels each, two: which level is the fastest over all, and in how many.
+
     Parameters
     ----------
     answer : RunAnswer
@@ -48,6 +51,8 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
             groups.setdefault(one.workload, []).append(one)
     if len(groups) > _WORKLOADS_WITH_LEVELS:
         has_lead = all(len(members) >= _LEVELS_WITH_A_LEAD for members in groups.values())
+        if has_lead:
+            yield from overall_sentences(answer.overall, factor)
         yield _lead(list(groups.values()), factor) if has_lead else _of_workloads(list(groups.values()), factor)
     # of two numbers the change tells
     elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:

@@ -7,7 +7,8 @@ from statistics import geometric_mean
 
 import pytest
 
-from drivelab.analyse.effects import TrialValue, level_effects
+from drivelab.analyse.effects import level_effects
+from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.report.sentences.run import plain_text, run_sentences
@@ -88,7 +89,7 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         (
-            "small writes: ext4 is 2.9 to 3.5 times as slow as raw, 298 us instead of 93.0 us, with 2 more "
+            "Small writes: ext4 is 2.9 to 3.5 times as slow as raw, 298 us instead of 93.0 us, with 2 more "
             "writes per operation."
         ),
         "Not settled by 3 repeats: discard; a change of 20 % would have shown.",
@@ -186,7 +187,7 @@ def test_what_has_no_effect_is_told_behind_what_has() -> None:
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         "Small writes: 200 us with scheduler none, 201 us bfq, 300 us kyber, 260 us other.",
-        "small writes: scheduler kyber is 40 to 60 % slower than none.",
+        "Small writes: scheduler kyber is 40 to 60 % slower than none.",
         "Also scheduler other is 20 to 40 % slower than none; no effect of 5 % or more: scheduler bfq.",
     )
 
@@ -201,7 +202,7 @@ def test_a_level_with_another_verdict_elsewhere_is_told_with_its_place() -> None
         contrast("scheduler", "none", "bfq", ratio(2.0, 1.9, 2.1), verdict="matters", workload="large"),
     )
     assert told(RunAnswer(rows, contrasts=effects))[1:] == (
-        "large writes: scheduler bfq is 1.9 to 2.1 times as slow as none.",
+        "Large writes: scheduler bfq is 1.9 to 2.1 times as slow as none.",
         "No effect of 5 % or more: scheduler bfq (small writes).",
     )
 
@@ -214,7 +215,7 @@ def test_over_several_combinations_the_ratio_is_told_and_no_mean_of_unlike_times
     )
     effect = contrast("write-cache", "on", "off", ratio(0.5, 0.45, 0.55), verdict="matters")
     (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
-    assert sentence == "small writes: write-cache off is 1.8 to 2.2 times as fast as on."
+    assert sentence == "Small writes: write-cache off is 1.8 to 2.2 times as fast as on."
 
 
 def test_of_numbers_the_last_is_told_beside_the_first() -> None:
@@ -308,7 +309,7 @@ def test_one_sync_call_behind_all_writes_is_durable_too_and_the_fastest_way_coun
 def test_a_count_is_told_as_so_many_ios() -> None:
     effect = contrast("count", "100", "500", ratio(0.7, 0.6, 0.75), verdict="matters")
     (sentence,) = told(RunAnswer(rows_of("count", **{"100": 1e5, "500": 7e4}), contrasts=(effect,)))
-    assert sentence.startswith("small writes: 500 I/Os are 33 to 67 % faster than 100")
+    assert sentence.startswith("Small writes: 500 I/Os are 33 to 67 % faster than 100")
 
 
 def test_a_sentence_names_what_matters_most_and_how_many_others_there_are() -> None:
@@ -345,7 +346,7 @@ def test_two_depths_are_told_also_behind_what_memory_took() -> None:
     effect = contrast("queue_depth", "1", "8", ratio(1.9, 1.8, 2.0), metric=THROUGHPUT, verdict="matters")
     memory, depth = told(RunAnswer(rows, contrasts=(effect,)))
     assert memory.startswith("Synced: 1 GB/s; plain looked 5.0 times as fast")
-    assert depth.startswith("small writes: queue depth 8 is 80 to 100 % faster than 1")
+    assert depth.startswith("Small writes: queue depth 8 is 80 to 100 % faster than 1")
 
 
 def test_levels_that_are_not_the_first_are_told_beside_each_other() -> None:
@@ -368,4 +369,4 @@ def test_a_sure_difference_of_a_few_per_cent_leads_nothing() -> None:
     assert not any(text.startswith("small writes") for text in said)
     assert "A small difference: scheduler bfq is 0.5 to 8 % slower than none." in said
     large = replace(small, ratio=ratio(1.04, 1.01, 1.08))
-    assert told(RunAnswer(rows, contrasts=(large,)))[0].startswith("small writes: scheduler bfq is 1 to 8 % slower")
+    assert told(RunAnswer(rows, contrasts=(large,)))[0].startswith("Small writes: scheduler bfq is 1 to 8 % slower")
