@@ -391,6 +391,7 @@ def _verdict(effect: LevelEffect, adjusted_p_value: float | None) -> EffectVerdi
         return "not settled"
     if ratio.low >= 1 / MATTERS_FROM and ratio.high <= MATTERS_FROM:
         return "no effect"
-    if adjusted_p_value > SIGNIFICANCE:
+    # the interval has fewer degrees of freedom than the p-value: what it holds cannot be told apart from it
+    if adjusted_p_value > SIGNIFICANCE or ratio.low <= 1 <= ratio.high:
         return "not settled"
     return "matters" if ratio.low >= MATTERS_FROM or ratio.high <= 1 / MATTERS_FROM else "differs"

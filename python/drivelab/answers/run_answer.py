@@ -51,7 +51,7 @@ SHOWN_METRICS = (
 )
 EFFECTS_TABLE = "effects"
 # tables that experiments name which go through files as a whole
-_WHOLE_TABLES = ("phases", "surfaces")
+_PHASES, _SURFACES = "phases", "surfaces"
 # columns of the trials table that begin with asked_ and are no factor
 _NO_FACTORS = ("asked_backend", "asked_direct", "asked_queue_depth", "asked_job_count")
 _FIXED = (
@@ -192,7 +192,7 @@ def _trials(
     names = table["trial"].to_pylist()
     record = run.record
     is_imported = bool(record.imported)
-    is_of_phases = bool(set(_WHOLE_TABLES) & set(record.experiment.get("tables", ())))
+    phases = _phases(record.experiment)
     steps = {step["trial"]: step for step in record.plan.get("steps", ())}
     columns = {name: table[name].to_pylist() for name in _wanted_columns(table, units)}
     exact = _exact_quantiles(run, table)
@@ -216,7 +216,13 @@ def _trials(
             achieved={
                 key.removeprefix("achieved_"): level for key in settings if (level := columns[key][place]) is not None
             },
-            kind=_kind(columns, place, is_durable=note.is_durable, is_imported=is_imported, is_phase=is_of_phases),
+            kind=_kind(
+                columns,
+                place,
+                is_durable=note.is_durable,
+                is_imported=is_imported,
+                is_phase=columns["workload"][place] in phases,
+            ),
             values={metric: columns[metric][place] for metric in metrics},
             ends={
                 metric: (columns[f"{metric}_low"][place], columns[f"{metric}_high"][place])
@@ -277,6 +283,16 @@ def _exact_quantiles(run: StoredRun, trials: pa.Table) -> dict[str, list[float |
             None if math.isnan(value := by_trial.get(trial, nothing)[place]) else value for trial in operations
         ]
         for place, name in enumerate(wanted)
+    }
+
+
+def _phases(experiment: Mapping[str, Any]) -> set[str]:
+    """The workloads that go through a file as a whole; on surfaces all do, elsewhere random seeks are counted."""
+    tables = experiment.get("tables", ())
+    return {
+        one["name"]
+        for one in experiment.get("workloads", ())
+        if _SURFACES in tables or (_PHASES in tables and one.get("access", {}).get("kind") != "random")
     }
 
 

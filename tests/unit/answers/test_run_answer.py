@@ -82,6 +82,19 @@ def test_effects_are_told_only_where_the_experiment_asks_for_them() -> None:
         assert answer_of_run(other).effects == ()
 
 
+def test_of_phases_what_goes_to_random_places_is_counted() -> None:
+    run = open_run(RUNS / "fill-level-drive")
+    experiment = run.run_json["experiment"]
+
+    def is_phase(*tables: str, access: str) -> set[bool]:
+        workloads = [one | {"access": {"kind": access}} for one in experiment["workloads"]]
+        with changed(run, experiment=experiment | {"tables": tables, "workloads": workloads}) as other:
+            return {one.is_phase for one in answer_of_run(other).combinations}
+
+    assert is_phase("phases", access="random") == is_phase("results", access="sequential") == {False}
+    assert is_phase("phases", access="sequential") == is_phase("surfaces", access="random") == {True}
+
+
 def test_a_scaled_down_run_has_the_scaled_down_levels_in_order() -> None:
     factor = {"setting": "workload", "key": "direct", "levels": [False, True], "quick_levels": [True]}
     filesystem = {"setting": "filesystem", "levels": [{"type": "ext4", "name": "ext4"}, {"type": "raw", "name": "raw"}]}
