@@ -22,7 +22,7 @@ _FALLS = 1.25
 _JUMPS = 2.0
 # writes that carry this share of the most that any of them do are efficient
 _EFFICIENT = 0.5
-_NOT_TOLD = "Not told, the repeats scatter too far"
+_NOT_TOLD = "Not told whether larger {ios} take longer, the repeats scatter too far"
 
 
 def size_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -43,7 +43,8 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
             told = [(target, *_curve(of)) for target, of in own.items()]
             # which is slower is seen, and not that nobody knows
             texts = [
-                f"{name} {numbers}{f' ({_NOT_TOLD.lower()})' * (is_it == _NOT_TOLD)}" for name, is_it, numbers in told
+                f"{name} {numbers}{f' ({is_it.lower()})' * is_it.startswith(_NOT_TOLD[:8])}"
+                for name, is_it, numbers in told
             ]
             yield from _of_targets(capitalised(what), texts)
             return
@@ -74,17 +75,27 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
     last, least = len(members) - 1, min(range(len(members)), key=latencies.__getitem__)
     is_slower = _Slower(members)
+    ios = "writes" if members[0].is_durable else "I/Os"
+    not_told = _NOT_TOLD.format(ios=ios)
     if is_slower(members[0], members[least], _FALLS):
         ends = sorted({0, least, last})
-        return "Not always slower", ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in ends)
+        return f"Larger {ios} do not always take longer", ", ".join(
+            f"{latency_text(latencies[place])} at {sizes[place]}" for place in ends
+        )
     flat = _flat_until(members, is_slower)
     span = f"{_level(latencies[: flat + 1])} {'up to' if flat else 'at'} {sizes[flat]}"
     if flat == last:
         is_told = max(latencies) <= _FALLS * latencies[0]
-        return "No size is slower" if is_told else _NOT_TOLD, span
+        return f"Larger {ios} take no longer" if is_told else not_told, span
+    slowest = max(members[: flat + 1], key=_latency)
+    if members[last].metrics[LATENCY].lowest <= slowest.metrics[LATENCY].highest:
+        return not_told, f"{_level(latencies)} up to {sizes[last]}"
     is_jump = has_middle and flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
     between = f", {_level(latencies[flat + 1 : last])} up to {sizes[last - 1]}" if is_jump else ""
-    return f"Slower above {sizes[flat]}", f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
+    return (
+        f"Larger {ios} take longer above {sizes[flat]}",
+        f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}",
+    )
 
 
 def _level(latencies: Sequence[float]) -> str:
@@ -135,11 +146,15 @@ def _efficient(members: Sequence[CombinationResult]) -> str:
     if not is_told or enough == len(members) - 1:
         return ""
     size = format_bytes(members[enough].block_size_bytes or 0)
-    return f"; {size} or more reach half of the best throughput"
+    return f"; {size} or more reach half the best throughput"
 
 
 def _latencies(members: Sequence[CombinationResult]) -> list[float]:
-    return [one.metrics[LATENCY].median for one in members]
+    return list(map(_latency, members))
+
+
+def _latency(one: CombinationResult) -> float:
+    return one.metrics[LATENCY].median
 
 
 def _size(one: CombinationResult) -> int | None:

@@ -115,7 +115,9 @@ def test_no_effect_is_called_another_one_where_none_was_told_and_a_shift_is_expl
         for shift in ("0", "512")
     )
     sizes, unknown = told(RunAnswer(rows, contrasts=(contrast("shift", "0", "512", ratio(1.2, 0.5, 20.0)),)))
-    assert sizes.startswith("Slower above 4 KiB: small writes (shift 0 B), 100 us up to 4 KiB, 900 us at 1 MiB")
+    assert sizes.startswith(
+        "Larger writes take longer above 4 KiB: small writes (shift 0 B), 100 us up to 4 KiB, 900 us at 1 MiB"
+    )
     what = "With 3 repeats no effect of shift (the offset within a block) stands out from the scatter"
     assert unknown == f"{what}; about 57 repeats would show a factor of 2."
 
