@@ -11,6 +11,8 @@ import pytest
 from drivelab.answers.comparison import compare_runs
 from drivelab.answers.explanations import explanation_differences
 from drivelab.joint_report import joint_report
+from drivelab.model.estimate import Estimate
+from drivelab.model.trace import ExplanationDifference, PartDifference
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.answer import answer_of
 from drivelab.report.parts_of_text import first_in_few_words
@@ -70,6 +72,19 @@ def test_a_difference_of_traced_runs_begins_with_a_short_sentence() -> None:
     found = explanation_differences(run, run)
     assert found
     assert all(0 < word_count(difference_sentences(one)[0]) <= WORDS_MAX for one in found)
+
+
+def test_a_part_that_differs_for_sure_leads_where_the_whole_may_be_chance() -> None:
+    whole = PartDifference("total", 163e3, 218e3, Estimate(54.5e3, -55e3, 164e3, "ns", 0, 9.0, ""), False, 0.3)
+    device = PartDifference("device", 45e3, 98.5e3, Estimate(53.3e3, 39e3, 67e3, "ns", 0, 9.0, ""), True, 1e-6)
+    found = ExplanationDifference("4 KiB overwrite", "4 KiB append", (whole, device), {}, "operations")
+    sentence = difference_sentences(found)[0].replace("\u00a0", " ").replace("µs", "us")
+    assert sentence == (
+        "4 KiB append beside 4 KiB overwrite: the drive's own time is longer (+53.3 us); "
+        "the mean, 163 us and 218 us, may differ by chance."
+    )
+    long = replace(found, base="a write of a page with " + "many " * 9 + "words")
+    assert difference_sentences(long)[0].startswith("The drive's own time is longer (+53.3")
 
 
 def test_runs_beside_all_pages_begin_with_a_short_sentence() -> None:

@@ -10,7 +10,7 @@ from drivelab.model.run_answer import LevelEffect
 from drivelab.model.trace import DEVICE_WORK, PART_TITLES, ExplanationDifference, PartDifference
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import latency_text
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
 from drivelab.report.sentences.effect_words import change_words
 from drivelab.report.sentences.explanation import count_of_words
 
@@ -130,12 +130,15 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
         yield f"{text}; no single part differs by more than chance." if not told else f"{text}."
         return
     if told:
-        ends = [f" ({interval})", ""]
-        yield from (f"{text}; the difference{end} may be chance, but {words}." for words in told for end in ends)
+        # what is known leads
+        sides = f"{difference.new} beside {difference.base}: "
+        open_is = f"the mean, {base} and {new}, may differ by chance"
+        yield from (capitalised(f"{lead}{words}; {open_is}.") for words in told for lead in (sides, ""))
+        return
     # an interval without 0 is no difference where several are looked at
     is_clear = (total.difference_ns.low or 0.0) > 0 or (total.difference_ns.high or 0.0) < 0
     where = f" among {len(difference.parts)} numbers" if is_clear else ", in every part"
-    yield f"{text}; the difference ({interval}) may be chance{where * (not told)}."
+    yield f"{text}; the difference ({interval}) may be chance{where}."
     yield f"{text}; the difference may be chance."
 
 

@@ -1,4 +1,7 @@
-"""A workload with two factors on a screen: levels of one down, of the other across, and a number in each cell."""
+"""A workload with two factors on a screen: levels of one down, of the other across, and a number in each cell.
+
+Beside it stands its range, where there is room for those of all.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ _GAP = 2
 
 def square_table(
     every: Sequence[CombinationResult],
-    number: Callable[[CombinationResult], str],
-    what: str,
+    number: Callable[[CombinationResult], tuple[str, str]],
+    heads: tuple[str, str],
     clean: Callable[[str], str],
 ) -> Table | None:
     """A square of numbers; of mixed operations those of all together.
@@ -30,9 +33,9 @@ def square_table(
     every : sequence of CombinationResult
         Of one workload on one target.
     number : callable
-        What stands in the cell of one of them.
-    what : str
-        What these numbers are.
+        What stands in the cell of one of them, and its range.
+    heads : (str, str)
+        What these numbers are, and what the ranges are.
     clean : callable
         Makes text fit for the terminal.
 
@@ -48,25 +51,35 @@ def square_table(
     labels = combination_labels(ones)
     if len(labels.names) != 2:
         return None
-    cells = {pair: number(one) for pair, one in zip(labels.rows, ones, strict=True)}
+    told = {pair: number(one) for pair, one in zip(labels.rows, ones, strict=True)}
+    cells = {pair: value for pair, (value, _) in told.items()}
+    spans = {pair: span for pair, (_, span) in told.items()}
     sides, tops = (list(dict.fromkeys(levels)) for levels in zip(*labels.rows, strict=True))
     if len(tops) * len(sides) != len(ones) or not all(cells.values()):
         return None
     first, second = (name.replace("_", " ") for name in labels.names)
     if len(tops) > len(sides):
-        cells = {(top, side): cell for (side, top), cell in cells.items()}
+        cells, spans = ({(top, side): cell for (side, top), cell in of.items()} for of in (cells, spans))
         sides, tops, first, second = tops, sides, second, first
-    columns = [[top, *(cells[side, top] for side in sides)] for top in tops]
+    what, what_spans = heads
     names = [f"  {name}" for name in (first, *sides)]
-    if sum(max(map(len, column)) + _GAP for column in (names, *columns)) - _GAP > WIDTH:
+    numbers = [[top, *(cells[side, top] for side in sides)] for top in tops]
+    ranges = [[what_spans, *(spans[side, top] for side in sides)] for top in tops]
+    beside = [column for pair in zip(numbers, ranges, strict=True) for column in pair]
+    columns = beside if any(spans.values()) and _width([names, *beside]) <= WIDTH else numbers
+    if _width([names, *columns]) > WIDTH:
         return None
     title = Text(clean(f"  {what}, {second} across"), style="dim", no_wrap=True, overflow="ignore")
     table = Table(
         box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim", title=title, title_justify="left"
     )
     table.add_column(clean(names[0]))
-    for top in tops:
-        table.add_column(clean(top), justify="right", no_wrap=True)
+    for head, *_ in columns:
+        table.add_column(clean(head), justify="left" if head == what_spans else "right", no_wrap=True)
     for name, *row in zip(names[1:], *(column[1:] for column in columns), strict=True):
         table.add_row(clean(name), *map(clean, row))
     return table
+
+
+def _width(columns: Sequence[Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + _GAP for column in columns) - _GAP

@@ -118,7 +118,8 @@ def workload_table(
     rows = list(dict.fromkeys(map(_key, group)))
     metric = _metric(group)
     if len(targets) == 1 and len(set(map(_key, every))) >= _SQUARE_ROWS_MIN:
-        square = square_table([firsts[key] for key in rows], lambda one: _number(one, metric)[0], _head(metric), clean)
+        ones = [firsts[key] for key in rows]
+        square = square_table(ones, lambda one: _number(one, metric), (_head(metric), _span_head(ones)), clean)
         if square is not None and square.row_count <= rows_max:
             return square, 0
     rows.sort(key=lambda key: _place_among(first, firsts[key]))
@@ -299,12 +300,17 @@ def _head(metric: str) -> str:
     return _HEADS.get(metric, kind)
 
 
+def _span_head(group: Sequence[CombinationResult]) -> str:
+    """What stands beside a number: the range over so many repeats, or the interval of the only one."""
+    repeats = max(one.trial_count for one in group)
+    several = "rounds" if any(one.is_of_rounds for one in group) else "repeats"
+    return f"{repeats} {several}" if repeats > 1 else "95 %"
+
+
 def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationResult]) -> list[tuple[str, Justify]]:
     """Head and alignment of each column of numbers."""
     found: list[tuple[str, Justify]] = []
-    repeats = max(one.trial_count for one in group)
-    several = "rounds" if any(one.is_of_rounds for one in group) else "repeats"
-    span = f"{repeats} {several}" if repeats > 1 else "95 %"
+    span = _span_head(group)
     for target in targets:
         head = target if len(targets) > 1 else _head(metric)
         found += [(head, "right"), (span, "left")]
