@@ -194,7 +194,7 @@ def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:
     facts = document.targets[0]["facts_before"] | {"simulated": {"model": "gp2-100"}}
     kept.last_with(targets=[{**document.targets[0], "facts_before": facts}])
     told = history_lines(history_of(kept.runs(), "sim:gp2-100"), plain=False)
-    assert told[0].startswith("Newest check, 2026-02-01 12:00: Yes, this carries etcd")
+    assert told[0].startswith("The newest check (2026-02-01 12:00): Yes, this carries etcd")
     assert "Simulated: a model does the same again" in "\n".join(told)
 
 
@@ -204,12 +204,12 @@ def test_the_newest_check_is_told_with_its_verdict(kept: Kept) -> None:
     log = TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": slow})
     kept.last_with(verdict=judge_need(load_need("etcd"), [log], []).to_json())
     told = history_lines(history_of(kept.runs(), TARGET), plain=False)
-    assert told[0].startswith("Newest check, 2026-02-01 12:00, no: etcd: 99 % of 2300-byte log writes")
+    assert told[0].startswith("The newest check (2026-02-01 12:00) says no to etcd: 99 % of 2300-byte log")
     # what was cut off says less than what was measured whole before it
     kept.check()
     kept.last_with(status="interrupted", verdict=judge_need(load_need("etcd"), [], []).to_json())
     told = history_lines(history_of(kept.runs(), TARGET), plain=False)
-    assert told[0].startswith("Newest complete check, 2026-02-01 12:00, no: etcd: 99 % of 2300-byte log writes")
+    assert told[0].startswith("The newest complete check (2026-02-01 12:00) says no to etcd: 99 % of 2300-byte")
 
 
 def test_kinds_with_too_few_runs_are_not_listed_one_by_one(kept: Kept) -> None:

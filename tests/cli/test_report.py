@@ -380,7 +380,7 @@ def test_a_run_has_one_count_of_trials(capsys: pytest.CaptureFixture[str]) -> No
     stored = open_run(SCAN)
     print_screen(stored, answer_of_run(stored, SHOWN_METRICS))
     printed = capsys.readouterr().out
-    assert printed.startswith("settings-scan on sdb: 31 trials, 6 of them of the reference\n")
+    assert printed.startswith("settings-scan on sdb: 31 trials, 6 of them to watch for drift\n")
     assert "[in 31 of 31 trials]" in printed
     table = joint_report([stored, open_run(DIRECTORY)]).tables[-1]
     assert [row[-1].text for row in table.rows] == ["31", "9"]

@@ -195,4 +195,7 @@ def test_an_explained_number_without_a_run_is_no_directory(kept: Path, capsys: p
 
 def test_list_leads_to_drives_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["list"]) != 0
-    assert "for drives: drivelab drives; for runs: drivelab runs" in capsys.readouterr().err
+    assert (
+        "for drives: drivelab drives; for experiments: drivelab experiments; for runs: drivelab runs"
+        in capsys.readouterr().err
+    )

@@ -23,9 +23,13 @@ _BLOCK_BYTES = 4096
 # processor time of a commit as a share of its time in memory: as much where clients sleep in each sync (1.5 to 5 were
 # found), and as little where the processors share the work (0.54 to 0.77)
 _PROCESSOR_SHARES = (3.0, 0.5)
+# rates of which none is so many times the other are about the same
+_NEAR = 1.25
 
 
-def forecast(need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: float | None = None) -> Forecast | None:
+def forecast(
+    need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: float | None = None, title: str = ""
+) -> Forecast | None:
     """How often the program of a need would commit; None when it was not traced, or its writes were not measured.
 
     Parameters
@@ -36,6 +40,8 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: fl
         What was measured, by trial.
     lasting_per_s : float or None
         I/Os a second that a volume is left with; each commit is one at least.
+    title : str
+        What it is called in words; without it, what the program is called.
     """
     program = PROGRAMS.get(need)
     latency = log_latency(program, summaries) if program else None
@@ -51,7 +57,7 @@ def forecast(need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: fl
         left = lasting_per_s * _left(program, token_ns)
         if left < (rate.value or 0.0):
             lasting, bands = left, rate_bands(program, replace(latency, value=token_ns))
-    text = forecast_text(program, rate, bands, lasting)
+    text = forecast_text(title or program.title, program, rate, bands, lasting)
     return Forecast(rate, bands, latency, program.own.one_ns, text, lasting)
 
 
@@ -127,12 +133,12 @@ def _with_new_blocks(program: Program, latency_ns: float, new_block: Estimate | 
 
 
 def forecast_text(
-    program: Program, rate: Estimate, bands: tuple[RateBand, ...], lasting_per_s: float | None = None
+    title: str, program: Program, rate: Estimate, bands: tuple[RateBand, ...], lasting_per_s: float | None = None
 ) -> str:
     """The forecast in words, without a full stop."""
     interval = rate.interval_text()
     spread = f" ({FORECAST_RANGE}: {interval})" if interval else ""
-    told = f"{program.title} would commit about {rate} times a second"
+    told = f"{title} would commit about {rate} times a second"
     if lasting_per_s is None:
         told += f" here with one client{spread}, {place_on_scale(rate, program)}"
     else:
@@ -166,7 +172,14 @@ def place_on_scale(rate: Estimate, program: Program) -> str:
     alike = MARKS[len(slower) : len(MARKS) - len(faster)]
     if alike:
         ends = [_told(mark, program) for mark in dict.fromkeys((alike[0], alike[-1]))]
-        return f"about as often as on {' to '.join(ends)} under ext4"
+        slowest, fastest = (rate_on(mark, program) for mark in (alike[0], alike[-1]))
+        # an interval may reach much further than its number
+        how = "about as often as"
+        if fastest * _NEAR < value:
+            how = "perhaps no more often than"
+        elif slowest > _NEAR * value:
+            how = "perhaps as often as"
+        return f"{how} on {' to '.join(ends)} under ext4"
     if not slower:
         return f"less often than on {_told(MARKS[0], program)} under ext4"
     if not faster:

@@ -38,7 +38,7 @@ def deciding_number(check: Check) -> str:
         return check.text
     seen = estimate.observed if estimate.value is None else estimate.value
     if check.lasting_per_s is not None:
-        return in_the_end(check.threshold, estimate, check.lasting_per_s)
+        return slowed_down(check.threshold, estimate, check.lasting_per_s)
     if check.reach and seen is not None:
         about = f"about {format_quantity(seen, estimate.unit)}"
         return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
@@ -47,10 +47,12 @@ def deciding_number(check: Check) -> str:
     return f"{check.threshold.text.format(value=value_text(check.threshold, estimate))} ({within})"
 
 
-def in_the_end(threshold: Threshold, estimate: Estimate, lasting_per_s: float) -> str:
-    """A rate that fell: ``209 MB/s of sequential writes in the end, 303 MB/s in the trial (at least ... wanted)``."""
+def slowed_down(threshold: Threshold, estimate: Estimate, lasting_per_s: float) -> str:
+    """A rate that fell: ``209 MB/s of writes once it slowed down, 303 MB/s over the whole trial (at least ...)``."""
     left = threshold.text.format(value=format_quantity(lasting_per_s, threshold.unit))
-    return f"{left} in the end, {value_text(threshold, estimate)} in the trial ({limit_text(threshold)})"
+    return (
+        f"{left} once it slowed down, {value_text(threshold, estimate)} over the whole trial ({limit_text(threshold)})"
+    )
 
 
 def value_text(threshold: Threshold, estimate: Estimate) -> str:

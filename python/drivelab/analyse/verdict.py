@@ -24,9 +24,9 @@ from drivelab.analyse.forecast import forecast
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.analyse.threshold_words import (
     deciding_number,
-    in_the_end,
     limit_text,
     limit_words,
+    slowed_down,
     told_with_interval,
 )
 from drivelab.model.estimate import Estimate
@@ -80,7 +80,7 @@ def judge_need(
         warnings about the trials that count, are caveats.
     """
     by_name = {summary.name: summary for summary in summaries}
-    told = forecast(need.program, by_name, _lasting_ios_per_s(need, findings))
+    told = forecast(need.program, by_name, _lasting_ios_per_s(need, findings), need.title)
     checks = [check_threshold(asked.threshold, by_name, findings) for asked in need.thresholds]
     if at_least_per_s:
         # what was asked for by name is told first
@@ -95,7 +95,10 @@ def judge_need(
     outcome = _together([check.outcome for check in required])
     deciding = next(check for check in required if check.outcome == outcome)
     is_told_by_why = outcome == "undecided" or bool(deciding.may_not_last)
-    sentence = f"{need.title}: {deciding.why if is_told_by_why else deciding_number(deciding)}"
+    # a yes that is no more than required is told as one
+    is_below = outcome == "pass" and any(check.outcome == "fail" for check in checks)
+    lead = f"{need.title}, below what is recommended" if is_below else need.title
+    sentence = f"{lead}: {deciding.why if is_told_by_why else deciding_number(deciding)}"
     if outcome == "fail" and deciding.why and not is_told_by_why:
         sentence += f"; no drive gives that: {deciding.why}"
     if told is not None and not at_least_per_s:
@@ -122,7 +125,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     if lasting is not None and outcome == "undecided" and lasting >= _SURELY_ABOVE * threshold.limit:
         # a mixture has no interval to judge by; what is left of it is known
         outcome, why, margin = "pass", "", lasting / threshold.limit
-        text = in_the_end(threshold, estimate, lasting)
+        text = slowed_down(threshold, estimate, lasting)
     elif far is not None:
         seen, whose = far
         outcome, why, margin = "pass", "", threshold.limit / seen
@@ -209,7 +212,7 @@ def _as_trusted(
         if lasting is not None and threshold.limit > _SURELY_ABOVE * lasting:
             # what shows it, the finding, is told beside
             outcome, may_not_last = "fail", burst.text
-            why = in_the_end(threshold, estimate, lasting)
+            why = slowed_down(threshold, estimate, lasting)
         else:
             outcome, may_not_last = "undecided", burst.text
             passing = burst.text.partition("; ")[0]

@@ -163,6 +163,8 @@ def command(
         print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
     elif report:
         print(f"report: {report}")
+    if results.outcome.is_interrupted:
+        print(f"a check is not resumed; to measure all of it: {joint.runs[0].record.command_line}", file=sys.stderr)
     return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
 
 

@@ -25,6 +25,12 @@ from drivelab.state.journal import left_outstanding
 from drivelab.state.signals import signals_received
 from drivelab.streams import printable_streams, verbatim_stdout
 
+# words that people try, and what has what they look for
+_NO_COMMANDS = {
+    "list": "for drives: drivelab drives; for experiments: drivelab experiments; for runs: drivelab runs",
+    "reference": "a published page is a report: drivelab report reference:ssd-latency --text",
+    "references": "a published page is a report: drivelab report reference:ssd-latency --text",
+}
 EXIT_CODES = "Exit codes: 0 ok, 1 failed, 2 usage, 3 refused for safety, 4 done but not to be trusted, 130 interrupted."
 # a short -h would be found in the middle of a word such as -thread
 _TAKES_WORDS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
@@ -192,8 +198,9 @@ def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> Drive
     what = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
     if chosen and "unexpected extra argument" in what:
         do = BY_NAME[chosen].one_at_a_time or do
-    if what.startswith("No such command 'list'"):
-        do = "for drives: drivelab drives; for runs: drivelab runs"
+    for word, instead in _NO_COMMANDS.items():
+        if what.startswith(f"No such command '{word}'"):
+            do = instead
     return DrivelabError("U006", what[:1].lower() + what[1:], where=_command_line(arguments), do=do)
 
 

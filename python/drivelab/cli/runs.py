@@ -128,7 +128,7 @@ def _answer(row: Mapping[str, Any]) -> str:
     if row["error"]:
         return f"{row['status']}: {row['error']}"
     told = row["in_short"] or row["answer"] or "nothing was measured"
-    return told if row["status"] == "complete" else f"{row['status']}: {told}"
+    return told if row["status"] == "complete" else f"{row['status']}; {told}"
 
 
 def _row(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:

@@ -59,14 +59,18 @@ class Estimate:
         return format_quantity(self.value, self.unit)
 
     def interval_text(self) -> str:
-        """The interval for people: ``320 us to 345 us``, ``at least 320 us``; empty when there is none."""
+        """The interval for people: ``320 us to 345 us``, ``at least 320 us``; empty when there is none.
+
+        Nor is there one where both ends are written as the number is.
+        """
         if self.value is None or (self.low is None and self.high is None):
             return ""
         if self.high is None:
             return f"at least {format_quantity(self.low or 0.0, self.unit)}"
         if self.low is None:
             return f"at most {format_quantity(self.high, self.unit)}"
-        return f"{format_quantity(self.low, self.unit)} to {format_quantity(self.high, self.unit)}"
+        low, value, high = (format_quantity(one, self.unit) for one in (self.low, self.value, self.high))
+        return "" if low == value == high else f"{low} to {high}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

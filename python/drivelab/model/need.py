@@ -5,6 +5,7 @@ A need is a TOML file; the names of the fields of `Need`, `AskedLimit` and `Capa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
@@ -108,12 +109,13 @@ class Need(FrozenModel):
 
     `program` is that of `drivelab.model.programs` whose commits are forecast. A need
     with `only_by_name` is judged when somebody asks for it, and not beside all others.
+    `aliases` are other names of it, with what it is called when it is asked for by them.
     """
 
     format: Literal[1]
     name: Name
     title: str = Field(default_factory=lambda known: str(known.get("name", "")))
-    aliases: tuple[Name, ...] = ()
+    aliases: Mapping[Name, str] = Field(default_factory=dict)
     text: str = ""
     remark: str = ""
     program: str = ""

@@ -15,7 +15,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "format": Key("`1`", "", "version of this format", is_required=True),
         "name": Key("lower case, digits, `.` and `-`", "", "short name", is_required=True),
         "title": Key("a text", "", "name for people; without it `name`"),
-        "aliases": Key("a list of names", "[]", "other names that a built-in need is found by"),
+        "aliases": Key("a table", "{}", "other names that a built-in need is found by, each with its title then"),
         "text": Key("a text", '""', "what the program does to its storage"),
         "remark": Key("a text", '""', "what a reader should know about the limits"),
         "program": Key(

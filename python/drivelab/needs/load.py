@@ -50,11 +50,12 @@ def load_need(name_or_path: str) -> Need:
     if looks_like_path(name_or_path):
         return parse_need(text_of(name_or_path, code="U005"), name_or_path)
     by_name = {name: need for need in built_in_needs() for name in (need.name, *need.aliases)}
-    need = by_name.get(name_or_path.lower())
+    asked = name_or_path.lower()
+    need = by_name.get(asked)
     if need is None:
-        do = f"{_guess(name_or_path.lower(), list(by_name))}, or name a file: ./NEED.toml"
+        do = f"{_guess(asked, list(by_name))}, or name a file: ./NEED.toml"
         raise DrivelabError("U005", f"'{name_or_path}' is not a known need", do=do)
-    return need
+    return need.model_copy(update={"title": need.aliases.get(asked, need.title)})
 
 
 def parse_need(text: str, file: str) -> Need:

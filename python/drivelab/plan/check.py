@@ -18,7 +18,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
 from drivelab.model.program import Program
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
-from drivelab.model.target import FilesystemFacts, TargetFacts
+from drivelab.model.target import MADE_KINDS, FilesystemFacts, TargetFacts
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import Access, AccessKind, FileState, OperationName
 from drivelab.model.workload_pattern import WorkloadPattern
@@ -149,7 +149,9 @@ def plan_check(
         do = f"check a directory that is there: drivelab check {parent}"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
     if target.kind not in ("file", "block_device", "simulated"):
-        do = "give a directory, a file, a block device or a simulated drive; for a scratch drive its directory"
+        do = "give a directory, a file, a block device or a simulated drive"
+        if target.kind in MADE_KINDS:
+            do = "check a directory: drivelab check . (what is made for a run is measured by one: drivelab experiments)"
         raise DrivelabError("T105", f"'{target.text}' cannot be checked", where="drivelab check", do=do)
     if target.size_bytes < TARGET_BYTES_MIN:
         size, least = format_bytes(target.size_bytes), format_bytes(TARGET_BYTES_MIN)

@@ -43,7 +43,11 @@ class CheckLine:
     @property
     def told(self) -> str:
         """What was measured; of a rate that fell what is left of it first."""
-        return f"{self.lasting} in the end, {self.measured} in the trial" if self.lasting else self.measured
+        return (
+            f"{self.lasting} once it slowed down, {self.measured} over the whole trial"
+            if self.lasting
+            else self.measured
+        )
 
     @property
     def word(self) -> str:

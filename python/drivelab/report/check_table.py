@@ -118,11 +118,7 @@ def that_fit(
     ]
 
 
-def marks_of(trial: TrialContent, notes: Sequence[ReportedFinding], shown_count: int) -> str:
-    """What stands at the numbers of a trial: the marks of its notes, a mere sign for those beyond the first ones."""
-    marks = [
-        one.mark if place < shown_count else one.sign
-        for place, one in enumerate(notes)
-        if one.number and trial.name in one.trials
-    ]
+def marks_of(trial: TrialContent, notes: Sequence[ReportedFinding]) -> str:
+    """What stands at the numbers of a trial: the marks of its notes."""
+    marks = [one.mark for one in notes if one.number and trial.name in one.trials]
     return "".join(f" {mark}" for mark in dict.fromkeys(marks))

@@ -28,14 +28,16 @@ _OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(
 _PROCESSORS = "other_processor_share"
 # what follows from used processors stands behind them
 _PRESSURE = "cpu_pressure_some_share"
+# what was over when a trial began
+_BEFORE = "other_bytes_share"
 _SIGNS_OF_OTHERS = {
     "foreign_request_share": "{} of all requests were others'",
-    "excess_read_share": "the drive read {} more than they account for",
-    "excess_write_share": "the drive wrote {} more than they account for",
+    "excess_read_share": "the drive read {} more than they did",
+    "excess_write_share": "the drive wrote {} more than they did",
     "cpu_steal_share": "the hypervisor took {} of the processors",
     _PROCESSORS: "others used {} processors",
     _PRESSURE: "tasks waited for a processor {} of the time",
-    "other_bytes_share": "others used the drive just before, with {} of its rate",
+    _BEFORE: "others used the drive just before, with {} of its rate",
 }
 
 
@@ -189,7 +191,8 @@ def _rounded_up(value: float) -> float:
 
 def _others(of: str, ranges: Mapping[str, Range]) -> str:
     """What disturbed the trials, the strongest sign first: a line that is cut keeps it."""
-    shown = sorted(_SIGNS_OF_OTHERS.keys() & ranges.keys(), key=lambda name: (name == _PRESSURE, -ranges[name][1]))
+    last = (_BEFORE, _PRESSURE)
+    shown = sorted(_SIGNS_OF_OTHERS.keys() & ranges.keys(), key=lambda name: (name in last, -ranges[name][1]))
     told = {name: _span(*(f"{100 * end:.0f} %" for end in ranges[name])) for name in shown}
     if _PROCESSORS in told and "other_processors" in ranges:
         # runs of earlier versions have more than there are

@@ -59,9 +59,9 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
 
 
 def counted_trials(count: int, reference_count: int) -> str:
-    """How many trials a run has: ``56 trials, 8 of them of the reference``."""
+    """How many trials a run has: ``56 trials, 8 of them to watch for drift``."""
     trials = counted(count, "trial")
-    return f"{trials}, {reference_count} of them of the reference" if reference_count else trials
+    return f"{trials}, {reference_count} of them to watch for drift" if reference_count else trials
 
 
 def failed_words(record: RunRecord, trial_count: int) -> str:

@@ -14,7 +14,7 @@ from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import rate_text, value_writer
-from drivelab.report.outcome_words import OF_A_LIMIT, SHORT_WORDS, WORDS
+from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.reported_findings import ended
 from drivelab.report.sentences.comparison import row_words
@@ -31,12 +31,13 @@ HEADS: Mapping[str, tuple[str, str, str]] = {
 }
 CAPTION = (
     "Appends are durable (fdatasync), writes sequential, reads random; QD: I/Os outstanding. "
-    "Runs of drivelab check have these numbers."
+    "Only checks (drivelab check) have these numbers."
 )
 # why a run is held against no other, in the width of a column
 _INTERRUPTED = "interrupted"
 _CONDUCTS = {_INTERRUPTED: "cut off", "busy machine": "busy"}
 _OUTCOMES = {name: word.lower() for name, word in SHORT_WORDS.items()} | {"no_limit": "measured"}
+_SAYS = {"pass": "says yes to", "fail": "says no to", "undecided": "is undecided on"}
 _KINDS_TOLD_MAX = 3
 _FAILURES_TOLD_MAX = 3
 _UNKNOWN, _NOTHING = "–", "?"
@@ -87,9 +88,9 @@ def judged_sentences(history: History) -> list[str]:
     if checks and not known:
         whole = [row for row in checks if row.left_out != _INTERRUPTED]
         newest = (whole or checks)[-1]
-        verdict = f", {WORDS[newest.outcome].lower()}" if newest.need and newest.outcome in OF_A_LIMIT else ""
-        kind = "Newest check" if newest is checks[-1] else "Newest complete check"
-        told.append(f"{kind}, {when(newest)}{verdict}: {ended(first_in_few_words((newest.answer,))[0])}")
+        kind = "The newest check" if newest is checks[-1] else "The newest complete check"
+        verdict = f" {_SAYS[newest.outcome]}" if newest.need and newest.outcome in _SAYS else ":"
+        told.append(f"{kind} ({when(newest)}){verdict} {ended(first_in_few_words((newest.answer,))[0])}")
     if few := [one for one in history.judged if not one.rows]:
         needed = [f"{counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
         least = counted(min(one.missing_count for one in few), "more run")

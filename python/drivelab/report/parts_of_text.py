@@ -28,6 +28,11 @@ def capitalised(text: str) -> str:
     return text if _SMALL_NAME.match(text) else text[:1].upper() + text[1:]
 
 
+def name_in(label: str) -> str:
+    """The name of a workload without what it does: of ``PostgreSQL: 8 KiB over written space`` the first word."""
+    return label.partition(": ")[0]
+
+
 def in_any_of(count: int, noun: str) -> str:
     """``in any of 5 workloads``, ``in either workload``: where nothing was found."""
     return f"in either {noun}" if count == 2 else f"in any of {count} {noun}s"

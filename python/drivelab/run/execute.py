@@ -250,7 +250,8 @@ class Execution:
                 continue
             if isinstance(result, DrivelabError):
                 self._fail(step, result)
-            else:
+            # what was ended before it was measured is no trial
+            elif result.engine.get("measured_ns") or not self._stop.is_set():
                 self._keep(step, trials[place], result, started)
 
     def _fail(self, step: PlannedStep, error: DrivelabError) -> None:

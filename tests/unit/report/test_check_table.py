@@ -38,7 +38,7 @@ def test_each_trial_is_marked_with_its_own_numbers_counted_from_one() -> None:
         (1, "the throughput fell to 0 MB/s."),
         (2, "the throughput fell to 1 MB/s."),
     ]
-    assert [marks_of(one, notes, len(notes)) for one in SHOWN] == [" !1", " !2", ""]
+    assert [marks_of(one, notes) for one in SHOWN] == [" !1", " !2", ""]
 
 
 def test_a_note_of_many_trials_has_their_range_and_no_number_of_another() -> None:
@@ -49,11 +49,6 @@ def test_a_note_of_many_trials_has_their_range_and_no_number_of_another() -> Non
         (1, "the throughput fell to 100–200 MB/s.", 4),
         (2, "the throughput fell to 3 MB/s.", 1),
     ]
-
-
-def test_what_finds_no_room_leaves_a_sign_at_its_number() -> None:
-    notes = footnotes(reported([fell(one.name, f"{number} MB/s") for number, one in enumerate(SHOWN[:2])]), SHOWN)
-    assert [marks_of(one, notes, 1) for one in SHOWN] == [" !1", " !", ""]
 
 
 def test_what_is_only_said_of_the_probe_is_left_out() -> None:

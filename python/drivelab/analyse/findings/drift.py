@@ -41,7 +41,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     first_ns, last_ns = math.exp(line.first), math.exp(line.last)
     text = (
         f"the mean latency {'rose' if ratio > 1 else 'fell'} from {format_duration_ns(first_ns)} to "
-        f"{format_duration_ns(last_ns)} during the trial, by a straight line: the numbers are those of neither end"
+        f"{format_duration_ns(last_ns)} during the trial: the numbers are those of neither end"
     )
     facts = {
         "first_latency_ns": first_ns,

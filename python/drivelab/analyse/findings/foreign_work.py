@@ -12,6 +12,7 @@ from drivelab.model.units import format_bytes
 
 CODE = "foreign-work"
 STEAL = "cpu_steal_share"
+_BEFORE = "other_bytes_share"
 # methodology, row 21
 FOREIGN_SHARE_MAX = 0.01
 STEAL_SHARE_MAX = 0.01
@@ -32,8 +33,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     found = list(_signs(evidence))
     if not found:
         return []
-    # what disturbed it most is told first
-    found.sort(key=lambda sign: -max(value for name, value in sign[1].items() if name.endswith("_share")))
+    # what disturbed it most is told first, and last what was over when it began
+    found.sort(key=lambda sign: (_BEFORE in sign[1], -max(v for name, v in sign[1].items() if name.endswith("_share"))))
     text = f"this trial was not alone: {'; '.join(sentence for sentence, _ in found)}"
     facts = {key: value for _, facts in found for key, value in facts.items()}
     is_minor = set(facts) == {STEAL} and facts[STEAL] <= STEAL_SHARE_WARNING
@@ -84,9 +85,7 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
 def _foreign_bytes(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     for found in foreign_bytes(evidence):
         verb = "read" if found.direction == "read" else "wrote"
-        much = (
-            f"{format_bytes(found.count)} more than this trial accounts for, {100 * found.share:.0f} % of what it moved"
-        )
+        much = f"{format_bytes(found.count)} more than this trial did, {100 * found.share:.0f} % of what it moved"
         yield f"the drive {verb} {much}", {f"excess_{found.direction}_share": found.share}
 
 
@@ -105,5 +104,5 @@ def _work_before(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float
         share = others / ours if ours else 1.0
         yield (
             f"other work kept the drive busy just before, with {100 * share:.0f} % as many bytes a second",
-            {"other_bytes_share": share},
+            {_BEFORE: share},
         )

@@ -206,7 +206,7 @@ def _number(trial: TrialContent, notes: Sequence[ReportedFinding]) -> Row:
     if estimate is None or estimate.value is None:
         seen = None if estimate is None else estimate.observed if estimate.observed is not None else estimate.low
         return Row(name, "?" if seen is None else f"≥ {write(seen)}", "too few data" if estimate else "")
-    marks = marks_of(trial, notes, len(notes))
+    marks = marks_of(trial, notes)
     if told := None if trial.is_durable else lasting_words(trial, metric):
         return Row(name, told[0], told[1] + marks)
     if estimate.low is None or estimate.high is None:

@@ -59,10 +59,10 @@ def _none_ended(order: Pair) -> Iterator[str]:
     if not open_ones:
         yield f"{ended}."
         return
-    told = [f"{bucket.rate_text(bucket.burst_per_s)} on {shortened(target)}" for target, bucket, _ in open_ones]
+    told = [f"{bucket.rate_text(bucket.burst_per_s)} of {shortened(target)}" for target, bucket, _ in open_ones]
     least_s = min(least_s for *_, least_s in open_ones)
     yield (
-        f"{ended}, but {names_in_words(told)} may be one, which a published credit keeps up for {time_text(least_s)} "
+        f"{ended}; the {names_in_words(told)} may still be one: such volumes keep it up for {time_text(least_s)} "
         "or longer."
     )
 
@@ -178,7 +178,7 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
         yield f"{_place(bucket)} at {told}; an idle hour gives back {_hour(bucket)}."
         yield (
             f"That was a credit of {_size(bucket)}, which {time_text(bucket.full_after_s)} of idle time give back: "
-            "the bucket was full if the volume had rested for that long."
+            "all that it can hold, if the volume had rested for that long before."
         )
 
 
@@ -230,4 +230,4 @@ def _amount(bucket: TokenBucket) -> str:
 
 def _size(bucket: TokenBucket) -> str:
     size = bucket.size or bucket.at_once
-    return f"{format_count(size)} I/Os" if bucket.token == "I/Os" else format_decimal_bytes(size)
+    return f"{number_text(size)} I/Os" if bucket.token == "I/Os" else format_decimal_bytes(size)

@@ -14,7 +14,7 @@ from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, name_in, word_count
 from drivelab.report.sentences.contest import DIFFERS_FROM
 from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change, than_words
 
@@ -131,8 +131,10 @@ class _Words:
 
     @cached_property
     def _labels(self) -> dict[str, str]:
-        """What each workload is called, with the operation of a mix that is judged."""
-        return {one.workload: f"{one.label}{main_operation(self.answer, one)}" for one in self.answer.combinations}
+        """What each workload is called, with the operation of a mix that is judged; by its name where it has one."""
+        labels = {one.workload: f"{one.label}{main_operation(self.answer, one)}" for one in self.answer.combinations}
+        names = {workload: name_in(label) for workload, label in labels.items()}
+        return names if len(set(names.values())) == len(names) > 1 else labels
 
     @cached_property
     def _targets(self) -> set[str]:
@@ -222,13 +224,16 @@ class _Words:
     def named(self, effects: Sequence[LevelEffect]) -> str:
         """Some levels by name, each once, with where that holds or in how many of its places."""
         names = []
+        beside = {_baseline(one) for one in self.told}
+        # of a single level a reader asks beside which
+        against = f" against {beside.pop()}" if len(self._places) == len(beside) == 1 else ""
         here = Counter(map(_subject, effects))
         for one in effects:
             subject = _subject(one)
             count, places = here[subject], self._places[subject]
             of_all = f"in {count} of {places} {'places' if len(self._targets) > 1 else 'workloads'}"
             where = "" if count == places else of_all if count > 1 else self._where(one)
-            names.append(f"{subject}{f' ({where})' if where else ''}")
+            names.append(f"{subject}{against}{f' ({where})' if where else ''}")
         return _some(list(dict.fromkeys(names)), ", ", self.most)
 
     def not_told(self, effects: Sequence[LevelEffect], *, is_other: bool) -> str:

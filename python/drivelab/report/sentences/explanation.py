@@ -243,7 +243,7 @@ def _of_btt(explanation: Explanation) -> Iterator[str]:
         # the name of the row of btt's table, for those who know it
         shown = latency_text(explanation.q2c_ns)
         if explanation.work["preflush_writes"] >= COUNT_SLACK:
-            yield f"btt's mean Q2C is {shown} a bio: a flush before a write is in it, one behind it is not."
+            yield f"btt's mean Q2C is {shown} a bio: it counts flushes before a write, not those after it."
         else:
             yield f"btt, which drops every flush, would show a mean of {shown} (its Q2C)."
 
@@ -322,8 +322,12 @@ def _slowest(explanation: Explanation) -> str:
     differences = (one.slowest_ns - one.typical_ns for one in explanation.parts)
     more = sorted(zip(differences, words, strict=True), reverse=True)
     told = [(value, where) for value, where in more if value >= _MORE_TOLD_SHARE * extra][:_MORE_TOLD_AT_MOST]
-    named = [f"{latency_text(value)}{'' if place else ' more'} {where}" for place, (value, where) in enumerate(told)]
-    return f"{text}: {' and '.join(named)}." if named else f"{text}, a little more of everything."
+    named = [f"{latency_text(value)} {where}" for value, where in told]
+    rest = extra - sum(value for value, _ in told)
+    if named and rest >= _MORE_TOLD_SHARE * extra:
+        named.append(f"{latency_text(rest)} elsewhere")
+    text = f"{text}, {latency_text(extra)} more"
+    return f"{text}: {names_in_words(named)}." if named else f"{text}, a little of everything."
 
 
 def told_parts(explanation: Explanation) -> Iterator[tuple[float, str, str]]:

@@ -118,7 +118,7 @@ def _lasting(series: TrackedSeries) -> float:
 def _caveat(series: TrackedSeries) -> str:
     """What limits a number that was steady in the window."""
     if series.lasting_per_s is not None:
-        return f", {number_text(series.lasting_per_s, 2)} in the end"
+        return f", {number_text(series.lasting_per_s, 2)} once it slowed down"
     return ", perhaps a burst" if series.is_perhaps_burst else ""
 
 
@@ -172,7 +172,7 @@ def _why_not(one: PhaseRounds, *, several: bool) -> Iterator[str]:
         more = f"; and {len(restless) - 1} more" if len(restless) > 1 else ""
         yield (
             f"{metric} of {series_words(series)}{_where(one, several=several)} {'were' if is_iops else 'was'} not "
-            f"steady: range {spread} ({RANGE_BOUND}), best line {line} ({SLOPE_BOUND}){more}."
+            f"steady: range {spread} ({RANGE_BOUND}), slope of the best line {line} ({SLOPE_BOUND}){more}."
         )
 
 

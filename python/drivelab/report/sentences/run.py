@@ -7,9 +7,10 @@ from typing import Any
 
 from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE, told_metric
+from drivelab.model.level_words import is_quantity
 from drivelab.model.metric import REACHED, metric_of
 from drivelab.model.operations_apart import plural
-from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RunAnswer
+from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
@@ -65,7 +66,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     depths, sizes = tuple(depth_sentences(answer)), tuple(size_sentences(answer))
     memory = tuple(f"{capitalised(sentence)}." for sentence in memory_sentences(answer.combinations))
     first = (*memory, *depths)
-    # which depth is best was asked, which target is fastest is told beside it
+    # behind which target is fastest
     leads = first[:BESIDE_MAX] if beside and depths else ()
     if sizes or first:
         values: tuple[str, ...] = ()
@@ -73,13 +74,23 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
         values = tuple(curves_beside(answer) if beside else value_sentences(answer))
     # how far from the first depth or size to the last is told already
     curves = {factor for factor, told in ((QUEUE_DEPTH, depths), (BLOCK_SIZE, sizes)) if told}
-    effects = tuple(effect for effect in answer.effects or answer.contrasts if effect.factor not in curves)
+    effects = tuple(
+        effect
+        for effect in answer.effects or answer.contrasts
+        if effect.factor not in curves and not (values and _is_of_one_curve(effect))
+    )
     interactions = interaction_sentences(answer)
     in_short = effects_in_short(effects, answer, is_other=bool(interactions), has_numbers=not values)
     told = (*first[len(leads) :], *in_short)
     told = (*told[:1], *interactions, *told[1:]) or (() if values or leads else tuple(_of_combinations(answer)))
     # values and sizes stand beside others only where there are several targets, of which a sentence says which is best
-    return first_in_few_words((*leads, *beside[:BESIDE_MAX], *sizes, *values, *told))[:SENTENCES_MAX]
+    ahead = beside[:BESIDE_MAX]
+    return first_in_few_words((*ahead[:1], *leads, *ahead[1:], *sizes, *values, *told))[:SENTENCES_MAX]
+
+
+def _is_of_one_curve(effect: LevelEffect) -> bool:
+    """Whether it is a step of a curve that was measured once, of which the numbers at its ends are told."""
+    return len(effect.block_ratios) == 1 and is_quantity(effect.level)
 
 
 def asks_total_time(experiment: Mapping[str, Any]) -> bool:

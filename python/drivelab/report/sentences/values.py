@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.apart import are_apart
+from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
-from drivelab.report.parts_of_text import capitalised, in_any_of
+from drivelab.report.parts_of_text import capitalised, in_any_of, name_in
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
+from drivelab.report.sentences.effect_words import ratio_change, than_words
 from drivelab.report.sentences.overall import overall_sentences
 from drivelab.report.sentences.several_drives import shortened
 
@@ -23,8 +25,6 @@ _WORKLOADS_WITH_LEVELS = 2
 _LEVELS_WITH_A_LEAD = 3
 # "and 4 more"
 _WORDS_OF_REST = 3
-# between the name of a workload and what it does: "PostgreSQL: 8 KiB over written space, fdatasync"
-_AFTER_NAME = ": "
 # what stands before the first workload of each kind that is not the first of all
 _DURABILITIES = ("", "durable at the end: ", "not durable: ")
 
@@ -54,6 +54,8 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         if has_lead:
             yield from overall_sentences(answer.overall, factor)
         yield _lead(list(groups.values()), factor) if has_lead else _of_workloads(list(groups.values()), factor)
+    elif len(groups) == 1 and (change := _change_of_curve(next(iter(groups.values())), factor)):
+        yield change
     # of two numbers the change tells
     elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:
         told = [_of_levels(members, factor, _beside(members, varied[1:])) for members in groups.values()]
@@ -108,6 +110,28 @@ def _of_levels(members: Sequence[CombinationResult], factor: str, name: str = ""
         told.append(f"{_value(one)} {lead}{words if told else phrase}".strip())
     more = f" and {len(members) - len(shown)} more" if len(shown) < len(members) and not is_curve else ""
     return f"{name or members[0].label}: {', '.join(told)}{more}"
+
+
+def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
+    """``8 MiB random writes: 65 % slower at fill level 100 % than at 20 %, 170 MB/s against 480 MB/s``.
+
+    Empty where the levels are no numbers, are few, or where nothing tells whether the last differs from the first.
+    """
+    if len(members) <= _LEVELS_MAX or not all(is_quantity(one.levels.get(factor, "")) for one in members):
+        return ""
+    first, last = members[0], members[-1]
+    metric = first.judged_metric
+    mine, its = last.metrics[metric], first.metrics[metric]
+    is_apart = are_apart(its.estimate, mine.estimate, (its.repeat_count, mine.repeat_count))
+    is_alike = times_apart(mine.median, its.median) < DIFFERS_FROM
+    if not is_alike and not is_apart:
+        return ""
+    ratio = Estimate(mine.median / its.median, None, None, "1", 1, 1.0, "")
+    change = "as fast" if is_alike else ratio_change(ratio, is_more_slower=metric_of(metric).better == "low")
+    than = "as" if is_alike else than_words(change)
+    at_first = level_text(factor, first.levels[factor])
+    where = f"at {levels_phrase({factor: last.levels[factor]})} {than} at {at_first}"
+    return f"{capitalised(first.label)}: {change} {where}, {_value(last)} against {_value(first)}."
 
 
 def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
@@ -167,7 +191,7 @@ def _of_workloads(groups: Sequence[Sequence[CombinationResult]], factor: str) ->
     for count, one in enumerate(ordered):
         is_first_of_kind = count and _durability(one) != _durability(ordered[count - 1])
         mark = _DURABILITIES[_durability(one)] if is_first_of_kind else ""
-        more = f"{'; ' if count else ''}{mark}{one.label.partition(_AFTER_NAME)[0]} {_span(told_of[one.workload])}"
+        more = f"{'; ' if count else ''}{mark}{name_in(one.label)} {_span(told_of[one.workload])}"
         if len(f"{told}{more}".split()) > WORDS_MAX - _WORDS_OF_REST:
             return f"{capitalised(told)}; and {len(ordered) - count} more."
         told += more

@@ -315,7 +315,7 @@ class _Writer:
         return value, Text(self._clean(span), style="dim")
 
     def _marks(self, trial: TrialContent) -> str:
-        return marks_of(trial, self._notes, self._notes_max)
+        return marks_of(trial, self._notes)
 
     def warnings(self) -> Iterator[RenderableType]:
         """The gravest findings, a line each."""
@@ -329,7 +329,10 @@ class _Writer:
             yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")
         left_out = self._notes[self._notes_max :]
         if left_out:
-            yield Text(f"{left_out[0].sign} and {len(left_out)} more: --details", style="dim")
+            marks = " ".join(one.mark for one in left_out if one.number) or left_out[0].sign
+            unmarked = sum(not one.number for one in left_out)
+            more = f" and {unmarked} more" if unmarked else ""
+            yield Text(f"{marks}{more}: --details", style="dim")
 
 
 def _fitted(
@@ -369,9 +372,8 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
             write_ns, own_ns, per_s = told["log_latency"]["value"], told["own_time_ns"], told["commits_per_s"]["value"]
             left = told.get("lasting_commits_per_s")
             write, own, others = map(format_duration_ns, (write_ns, own_ns, 1e9 / per_s - write_ns - own_ns))
-            text = f"* commits: {write} a write on average, {own} of {program.title}'s own"
-            if program.background is not None:
-                text += f", {others} other syncs"
+            beside = f" + {others} of other syncs" if program.background is not None else ""
+            text = f"* 1 s / ({write} a write + {own} of {program.title}'s own{beside})"
             return f"{number_text(left)}* first {number_text(per_s)}" if left else f"{number_text(per_s)}*", text
     return "", ""
 

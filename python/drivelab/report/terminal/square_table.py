@@ -52,21 +52,19 @@ def square_table(
     if len(labels.names) != 2:
         return None
     told = {pair: number(one) for pair, one in zip(labels.rows, ones, strict=True)}
-    cells = {pair: value for pair, (value, _) in told.items()}
-    spans = {pair: span for pair, (_, span) in told.items()}
     sides, tops = (list(dict.fromkeys(levels)) for levels in zip(*labels.rows, strict=True))
-    if len(tops) * len(sides) != len(ones) or not all(cells.values()):
+    if len(tops) * len(sides) != len(ones) or not all(value for value, _ in told.values()):
         return None
     first, second = (name.replace("_", " ") for name in labels.names)
     if len(tops) > len(sides):
-        cells, spans = ({(top, side): cell for (side, top), cell in of.items()} for of in (cells, spans))
+        told = {(top, side): pair for (side, top), pair in told.items()}
         sides, tops, first, second = tops, sides, second, first
     what, what_spans = heads
     names = [f"  {name}" for name in (first, *sides)]
-    numbers = [[top, *(cells[side, top] for side in sides)] for top in tops]
-    ranges = [[what_spans, *(spans[side, top] for side in sides)] for top in tops]
+    numbers = [[top, *(told[side, top][0] for side in sides)] for top in tops]
+    ranges = [[what_spans, *(told[side, top][1] for side in sides)] for top in tops]
     beside = [column for pair in zip(numbers, ranges, strict=True) for column in pair]
-    columns = beside if any(spans.values()) and _width([names, *beside]) <= WIDTH else numbers
+    columns = beside if any(span for _, span in told.values()) and _width([names, *beside]) <= WIDTH else numbers
     if _width([names, *columns]) > WIDTH:
         return None
     title = Text(clean(f"  {what}, {second} across"), style="dim", no_wrap=True, overflow="ignore")

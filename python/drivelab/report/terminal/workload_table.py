@@ -134,6 +134,8 @@ def workload_table(
         cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
         more = _others(firsts[key], metric) if tells_others else ()
         numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
+    known = [place for place in range(len(columns)) if any(row[place] for row in numbers)]
+    columns, numbers = [columns[place] for place in known], [[row[place] for place in known] for row in numbers]
     fitted = _fitted(labels, shown, (columns, numbers), is_one_target=len(targets) == 1)
     if fitted is None:
         by_drive = [replace(one, target="", levels={**one.levels, "drive": one.target}) for one in group]

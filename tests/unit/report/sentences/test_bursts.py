@@ -96,8 +96,8 @@ def test_a_rate_that_volumes_give_from_credit_is_told_as_an_open_question() -> N
     )
     several = told(("gp2", no_end("I/Os", 3000.0)), ("disk", no_end("I/Os", 75.0)))
     assert several[0] == (
-        "No burst ended within 20 s, but 3 000 IOPS on gp2 may be one, which a published credit keeps up for "
-        "31 min or longer."
+        "No burst ended within 20 s; the 3 000 IOPS of gp2 may still be one: such volumes keep it up for 31 min or "
+        "longer."
     )
     # watched for as long as any published credit lasts
     assert len(told(("sdb", replace(no_end("I/Os", 3000.0), watched_s=2000.0)))) == 1

@@ -38,15 +38,15 @@ def at(depth: int, rate: float, target: str = "sdb", outstanding: float | None =
         (
             [1e4 * min(depth, 8) for depth in DEPTHS],
             (
-                "8 at a time are the best trade, 80 000 IOPS, 8.0 times those of 1; half of them then take at most "
+                "8 at a time are the best trade, 80 000 IOPS, 8.0 times those of 1; the median latency is then "
                 "100 us instead of 100 us; 32 bring no more, at 4.0 times the median latency."
             ),
         ),
         (
             [1e4 * depth for depth in DEPTHS],
             (
-                "32 or more at a time are best: 320 000 IOPS, still growing, 32 times those of 1; Half of them then "
-                "take at most 100 us instead of 100 us."
+                "32 or more at a time are best: 320 000 IOPS, still growing, 32 times those of 1; the median "
+                "latency is then 100 us instead of 100 us."
             ),
         ),
         # a disk with one head and no queue of its own
@@ -87,23 +87,23 @@ def test_what_deeper_queues_bring_is_a_bound_where_the_repeats_overlap() -> None
     )
 
 
-def test_the_best_depth_of_each_target_is_told_before_which_is_fastest() -> None:
+def test_the_best_depth_of_each_target_is_told_behind_which_is_fastest() -> None:
     rates = {"sda": (1e4, 2e4, 4e4), "sdb": (100.0, 101.0, 101.0), "sdc": (1500.0, 2900.0, 3000.0)}
     rows = [at(2**place, rate, name) for name, of in rates.items() for place, rate in enumerate(of)]
-    first, beside = run_sentences(RunAnswer(tuple(rows)))
-    assert (
-        plain_text(first)
-        == "Best queue depth: 4 or more on sda, 40 000 IOPS; 1 on sdb, 100 IOPS, and 4 bring 1 % more; 2 on sdc, "
-        "2 900 IOPS."
-    )
+    beside, *_, best = run_sentences(RunAnswer(tuple(rows)))
     assert beside.startswith("sda is 6.7 to 13 times as fast as sdc")
+    assert (
+        plain_text(best)
+        == "Best queue depth: 4 or more on sda, 40 000 IOPS at 100 us; 1 on sdb, 100 IOPS at 10.0 ms, and 4 bring 1 % "
+        "more; 2 on sdc, 2 900 IOPS at 690 us."
+    )
 
 
 def test_of_several_workloads_each_has_its_best_depths() -> None:
     rows = [at(depth, 1e4 * depth, target) for target in ("sdb", "sdc") for depth in DEPTHS]
     rows += [replace(one, workload="other", label="Other reads") for one in rows]
-    first, second, beside = run_sentences(RunAnswer(tuple(rows)))
-    assert plain_text(first).startswith("4 KiB random reads, best queue depth: 32 or more on sdb, 320 000 IOPS; 32")
+    beside, first, second = run_sentences(RunAnswer(tuple(rows)))
+    assert plain_text(first).startswith("4 KiB random reads, best queue depth: 32 or more on sdb, 320 000 IOPS at 100")
     assert second.startswith("Other reads, best queue depth: 32 or more on sdb")
     assert beside.startswith("sdb and sdc cannot be told apart")
 

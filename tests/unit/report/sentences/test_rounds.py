@@ -38,7 +38,7 @@ def test_what_is_not_steady_is_told_in_thirty_words_and_why_in_a_sentence_of_its
     assert len(first.split()) <= 30
     assert why == (
         "IOPS of random 64 KiB, R/W 65/35 were not steady: range 35.9 % (at most 20 %), "
-        "best line 26.4 % (at most 10 %); and 1 more."
+        "slope of the best line 26.4 % (at most 10 %); and 1 more."
     )
 
 
@@ -68,13 +68,16 @@ def test_what_a_cache_or_a_burst_gave_is_told_with_what_is_left_and_does_not_win
     cached = phase("sim:b", replace(series(12_300.0), lasting_per_s=74.6))
     burst = phase("sim:c", replace(series(3000.0), is_perhaps_burst=True))
     assert told(cached, burst, phase("sim:a", series(9000.0))) == [
-        f"Best is sim:a 9 000 IOPS; sim:c 3 000 IOPS, perhaps a burst; sim:b 12 300 IOPS, 75 in the end ({what})."
+        (
+            "Best is sim:a 9 000 IOPS; sim:c 3 000 IOPS, perhaps a burst; "
+            f"sim:b 12 300 IOPS, 75 once it slowed down ({what})."
+        )
     ]
     # nor is a drive so many times faster whose rate does not last
     assert told(cached, phase("sim:a", series(100.0))) == [
-        f"Best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 in the end ({what})."
+        f"Best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 once it slowed down ({what})."
     ]
-    assert told(cached)[0].endswith(f"12 300 IOPS, 75 in the end ({what}).")
+    assert told(cached)[0].endswith(f"12 300 IOPS, 75 once it slowed down ({what}).")
 
 
 def test_a_drive_is_steady_by_the_number_that_is_told_of_it() -> None:

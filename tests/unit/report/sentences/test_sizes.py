@@ -101,11 +101,15 @@ def test_sizes_that_scatter_into_each_other_are_not_told_apart() -> None:
     sizes = ((1, 181, 172, 4000), (512, 4190, 145, 4440), (4096, 465, 448, 4670), (1 << 20, 2260, 2250, 9890))
     rows = [scattered(at(size, median), low, high) for size, median, low, high in sizes]
     assert told(*rows) == [
-        "Not told whether larger writes take longer, the repeats scatter too far: write + fdatasync, 181 us to 4.19 ms up to 1 MiB."
+        (
+            "Not told whether larger writes take longer, the repeats scatter too far: write + fdatasync, 181 us "
+            "to 4.19 ms up to 1 MiB."
+        )
     ]
     others = [replace(one, target="sdc") for one in rows]
     assert told(*rows, *others)[0] == (
-        "Write + fdatasync: sdb 181 us to 4.19 ms up to 1 MiB (not told whether larger writes take longer, the repeats scatter too far)."
+        "Write + fdatasync: sdb 181 us to 4.19 ms up to 1 MiB (not told whether larger writes take longer, "
+        "the repeats scatter too far)."
     )
     # nor is a last size that scatters into a slow one among the smaller ones, though it is slower than the first
     rows[0], rows[-1] = scattered(at(1, 181), 172, 190), scattered(at(1 << 20, 5_000), 4_400, 5_400)
@@ -146,7 +150,10 @@ def test_nothing_is_slower_than_a_size_on_the_plateau_that_takes_longer() -> Non
 def test_a_jump_is_told_with_what_lies_behind_it() -> None:
     sizes = (at(512, 294), at(1024, 321), at(4096, 1100), at(16384, 1060), at(65536, 739), at(1 << 20, 1670))
     assert told(*sizes) == [
-        "Larger writes take longer above 1 KiB: write + fdatasync, 294 us up to 1 KiB, 739 us to 1.10 ms up to 64 KiB, 1.67 ms at 1 MiB."
+        (
+            "Larger writes take longer above 1 KiB: write + fdatasync, 294 us up to 1 KiB, 739 us to 1.10 ms up "
+            "to 64 KiB, 1.67 ms at 1 MiB."
+        )
     ]
 
 
@@ -164,8 +171,8 @@ def test_which_size_pays_and_what_the_other_kind_of_write_costs() -> None:
     grown = [replace(at(size, 2 * latency), workload="growing", label="append") for size, latency in sizes]
     assert told(*rows, *grown) == [
         (
-            "Larger writes take longer above 4 KiB: write + fdatasync, 800 us up to 4 KiB, 4.90 ms at 1 MiB; 128 KiB or more reach half "
-            "the best throughput."
+            "Larger writes take longer above 4 KiB: write + fdatasync, 800 us up to 4 KiB, 4.90 ms at 1 MiB; "
+            "128 KiB or more reach half the best throughput."
         ),
         "Larger writes take longer above 4 KiB: append, 1.60 ms up to 4 KiB, 9.80 ms at 1 MiB.",
     ]

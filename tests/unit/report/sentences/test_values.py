@@ -39,7 +39,7 @@ def test_each_level_of_the_first_factor_with_the_others_at_their_first() -> None
 def test_of_many_numbers_the_first_and_the_last_and_of_many_names_how_many_more() -> None:
     rates = {"20%": 4.8e8, "40%": 4e8, "60%": 3.4e8, "80%": 2e8, "100%": 1.7e8}
     assert told(*(row(rate, metric=THROUGHPUT, fill_level=level) for level, rate in rates.items())) == [
-        "Appends: 480 MB/s at fill level 20 %, 170 MB/s at 100 %."
+        "Appends: 2.8 times as slow at fill level 100 % as at 20 %, 170 MB/s against 480 MB/s."
     ]
     names = ("none", "bfq", "kyber", "mq-deadline", "adios")
     assert told(*(row(2e5, scheduler=name) for name in names)) == [
