@@ -270,8 +270,8 @@ def test_a_trial_that_one_side_lacks_goes_by_the_name_that_pages_use(
     assert "BASE has 9 combinations that NEW lacks: 512 B appended + fdatasync; 2300 B appended" in printed
 
 
-@pytest.mark.parametrize(("factor", "looks"), [(2.0, "worse"), (0.5, "better")])
-def test_what_was_only_seen_says_which_side_looks_better(
+@pytest.mark.parametrize(("factor", "looks"), [(2.0, "slower"), (0.5, "faster")])
+def test_what_was_only_seen_says_which_side_looks_faster(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], factor: float, looks: str
 ) -> None:
     for number, (name, by) in enumerate((("base", 1.0), ("new", factor)), start=1):
@@ -279,6 +279,6 @@ def test_what_was_only_seen_says_which_side_looks_better(
     assert run(["compare", str(tmp_path / "base"), str(tmp_path / "new")]) == EXIT_OK
     head, row = [line for line in capsys.readouterr().out.splitlines() if "NEW looks" in line or "us  " in line]
     assert head.endswith("NEW looks")
-    assert row.split()[-1] == looks
+    assert looks.startswith(row.split()[-1])
     assert run(["compare", str(tmp_path / "base"), str(tmp_path / "new"), "--format", "markdown"]) == EXIT_OK
     assert f"looks {looks}; seen only: one run each" in capsys.readouterr().out

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from drivelab.model.apart import are_apart
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.run_answer import CommandChange
 from drivelab.model.trace import ExplanationDifference
@@ -169,6 +170,18 @@ class MetricComparison:
         """Whether the whole 95 % interval lies outside the margin, on one side."""
         low, high = self.ratio.low, self.ratio.high
         return low is not None and high is not None and (low > 1 + self.margin or high < 1 / (1 + self.margin))
+
+    @property
+    def is_beyond_repeats(self) -> bool:
+        """Whether the two lie further apart than the repeats of each side scatter, whatever other runs would do."""
+        if self.base is None or self.new is None:
+            return False
+        counts = (self.base.repeat_count, self.new.repeat_count)
+        base, new = (
+            Estimate(side.value, side.lowest, side.highest, self.unit, side.repeat_count, float(side.repeat_count), "")
+            for side in (self.base, self.new)
+        )
+        return min(counts) > 1 and are_apart(base, new, counts) is True
 
     @property
     def is_regression(self) -> bool:

@@ -148,13 +148,13 @@ def test_what_was_only_seen_is_a_line_a_number_and_says_once_that_it_is_no_answe
     notes = ("Below 3 runs a side nothing is judged.",)
     lines = comparison_text(comparison(*rows, notes=notes), is_whole=False).splitlines()
     assert [line.split()[:2] for line in lines if "fdatasync, " in line] == [["4", "KiB"]] * 2
-    assert [line.split()[-2:] for line in lines if "fdatasync, " in line] == [["times", "worse"], ["times", "better"]]
+    assert [line.split()[-2:] for line in lines if "fdatasync, " in line] == [["%", "slower"], ["%", "faster"]]
     assert not [line for line in lines if "p99" in line or "seen only" in line]
     assert [line for line in lines if "nothing is judged" in line] == list(notes)
     long = [replace(one, label="a durable write of a long name " * 2) for one in rows[:2]]
     lines = comparison_text(comparison(*long), is_whole=False).splitlines()
     # what tells them apart is never what is cut
-    assert [line.split()[-1] for line in lines if line.startswith("  block size ")] == ["worse", "better"]
+    assert [line.split()[-1] for line in lines if line.startswith("  block size ")] == ["slower", "faster"]
     many = [seen(1.5, str(2**n), label=f"{n} {'of a long name ' * 9}") for n in range(40)]
     facts = tuple(SideDifference(f"fact {n}", ("a " * 60,), ("b",)) for n in range(30))
     lines = comparison_text(comparison(*many, notes=notes * 9, differences=facts), is_whole=False).splitlines()
@@ -202,7 +202,7 @@ def test_what_is_told_beside_the_judged_number_is_not_counted() -> None:
     assert summary_sentence(comparison(row(1.0, "equivalent"), beside)) == "1 judged number: 1 equivalent within 5 %."
     assert not beside.is_regression
     assert not beside.is_undecided
-    assert "looks worse" in comparison_text(comparison(row(1.0, "equivalent"), beside))
+    assert "looks slower" in comparison_text(comparison(row(1.0, "equivalent"), beside))
 
 
 def test_ends_that_say_nothing_are_not_told_with_thirty_digits() -> None:

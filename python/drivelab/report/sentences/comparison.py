@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
@@ -11,12 +12,9 @@ from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import counted
 from drivelab.model.units import format_percent, format_quantity
-from drivelab.report.numerals import THIN_SPACE, number_text
 from drivelab.report.sentences.effect_words import command_words, ratio_change, ratio_words
 
 _FACTOR_FROM = 2.0
-# what was only seen is told in per cent below this
-_TIMES_SEEN_FROM = 1.1
 # beyond this nobody wants to know by how much: nothing useful would have been found
 _FACTOR_MAX = 10.0
 _END_MAX = 1000.0
@@ -59,31 +57,25 @@ def runs_words(runs: Sequence[ComparedRun]) -> str:
 
 
 def looks_change(row: MetricComparison) -> str:
-    """How NEW looks and how far: ``1.26 times better``, ``alike``; nothing where the numbers mean different things."""
+    """How NEW looks and how far: ``26 % slower``, ``alike``; nothing where the numbers mean different things."""
     if row.verdict == "not comparable":
         return "-"
-    looks = looks_words(row)
-    return looks if looks == "alike" else f"{amount_words(size_of_change(row))} {looks}"
+    if looks_words(row) == "alike":
+        return "alike"
+    return ratio_change(replace(row.ratio, low=None, high=None), is_more_slower=row.is_more_worse)
 
 
 def looks_words(row: MetricComparison) -> str:
-    """How NEW looks beside BASE where nothing was judged: ``better``, ``worse``, ``alike``."""
+    """How NEW looks beside BASE where nothing was judged: ``faster``, ``slower``, ``alike``."""
     if size_of_change(row) < 1 + SAME_WITHIN:
         return "alike"
-    return "worse" if (row.slowdown or 1.0) > 1 else "better"
+    return "slower" if (row.slowdown or 1.0) > 1 else "faster"
 
 
 def size_of_change(row: MetricComparison) -> float:
     """How many times better or worse NEW is, whichever it is: at least 1."""
     slowdown = row.slowdown or 1.0
     return max(slowdown, 1 / slowdown)
-
-
-def amount_words(size: float, significant: int = 3) -> str:
-    """How much better or worse: ``1.3 times``, ``3 %``."""
-    if size < _TIMES_SEEN_FROM:
-        return format_percent(size - 1)
-    return f"{number_text(size, significant).replace(THIN_SPACE, ' ')} times"
 
 
 def verdict_words(row: MetricComparison) -> str:

@@ -16,7 +16,6 @@ from drivelab.report.numerals import THIN_SPACE, number_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 from drivelab.report.sentences.comparison import (
     SAME_WITHIN,
-    amount_words,
     constant_levels,
     looks_words,
     size_of_change,
@@ -171,13 +170,6 @@ def _span_of_changes(least: MetricComparison, most: MetricComparison, verdict: s
     return f"{' to '.join(dict.fromkeys(ends))} {unit}"
 
 
-def _span(ends: Sequence[str]) -> str:
-    """``2.3 to 1 400 times``: a unit is said once, and so is what is the same."""
-    ends = list(dict.fromkeys(ends))
-    units = {end.rpartition(" ")[2] for end in ends}
-    return " to ".join([*(end.rpartition(" ")[0] if len(units) == 1 else end for end in ends[:-1]), ends[-1]])
-
-
 def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, new: str) -> str:
     """What too few runs show: which way the numbers look and how far; no one of them is the answer."""
     most = max(map(size_of_change, seen)) - 1
@@ -187,29 +179,32 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
         return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
     is_same_again = all(run.is_simulated for run in (*comparison.base, *comparison.new))
     why = seen[0].why[0] if seen[0].why and not is_same_again else ""
-    looks = {how: [row for row in seen if looks_words(row) == how] for how in ("better", "worse", "alike")}
-    if looks["better"] and looks["worse"]:
+    looks = {how: [row for row in seen if looks_words(row) == how] for how in ("faster", "slower", "alike")}
+    if looks["faster"] and looks["slower"]:
         told = [_looked(how, rows) for how, rows in looks.items() if rows]
         told[0] = told[0].replace(" ", " looked ", 1)
         counts = f"{', '.join(told[:-1])} and {told[-1]}"
-        can = f"Whether {new} is better than {base} can't be told{f' from {why}' if why else ''}"
+        can = f"Whether {new} is faster than {base} can't be told{f' from {why}' if why else ''}"
         return f"{can}: of {len(seen)} numbers {counts}."
     because = f"; {why}, so {MAY_DIFFER}" if why else ""
     if len(seen) == 1:
         return f"{_change(seen[0], comparison, base, new, verb='looked')}{because}."
-    how = "better" if looks["better"] else "worse"
-    sizes = sorted(map(size_of_change, looks[how]))
-    span = _span([amount_words(size, 2) for size in (sizes[0], sizes[-1])])
-    where = f"all {len(seen)} numbers" if len(sizes) == len(seen) else f"{len(sizes)} of {len(seen)} numbers"
-    return f"{new} looked {how} than {base} in {where} ({span}){because}."
+    how = "faster" if looks["faster"] else "slower"
+    rows = sorted(looks[how], key=size_of_change)
+    change = _span_of_changes(rows[0], rows[-1], how)
+    where = f"all {len(seen)} numbers" if len(rows) == len(seen) else f"{len(rows)} of {len(seen)} numbers"
+    scatter = ", beyond the scatter of repeats" if all(row.is_beyond_repeats for row in rows) else ""
+    return f"{new} looked {change} {than_words(change)} {base} in {where}{scatter}{because}."
 
 
 def _looked(how: str, rows: Sequence[MetricComparison]) -> str:
-    """``11 better (up to 1.3 times)``, ``1 worse (3 %)``, ``1 alike``."""
+    """``11 faster (up to 30 %)``, ``1 slower (3 %)``, ``1 alike``."""
     if how == "alike":
         return f"{len(rows)} alike"
+    most = max(rows, key=size_of_change)
     up_to = "up to " if len(rows) > 1 else ""
-    return f"{len(rows)} {how} ({up_to}{amount_words(max(map(size_of_change, rows)), 2)})"
+    times = _span_of_changes(most, most, how).replace(times_words(how), "times")
+    return f"{len(rows)} {how} ({up_to}{times.removesuffix(f' {how}')})"
 
 
 def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -38,6 +39,9 @@ _SUMMARY_LINES_MAX, _REMARK_LINES_MAX, _DIFFERENCE_LINES_MAX = 3, 5, 3
 _HEADS = ("", "BASE", "NEW", "NEW/BASE", "95 % interval", "verdict")
 _HEADS_SEEN = (*_HEADS[:3], "NEW looks")
 _AT_RIGHT = (False, True, True, True, False, False)
+_HEADS_NARROW = (*_HEADS[:3], "NEW/BASE", "verdict")
+_AT_RIGHT_NARROW = (False, True, True, False, False)
+_OUTSTANDING = re.compile(r", (?:(\d+) outstanding|one at a time)$")
 
 
 def comparison_text(comparison: Comparison, *, plain: bool = False, is_whole: bool = True) -> str:
@@ -107,9 +111,14 @@ def _rows(comparison: Comparison) -> list[str]:
     if several_metrics:
         names = [f"{name}, {metric_of(row.metric).title}" for name, row in zip(names, judged, strict=True)]
     numbers = [(*value_words(row), looks_change(row)) if is_seen else _cells(row)[1:] for row in judged]
-    heads_of_columns = _HEADS_SEEN if is_seen else _HEADS
-    widths = [max(map(len, column)) for column in zip(heads_of_columns[1:], *numbers, strict=True)]
-    room = WIDTH - sum(width + len("  ") for width in widths)
+    heads_of_columns: Sequence[str] = _HEADS_SEEN if is_seen else _HEADS
+    widths, room = _room_beside(heads_of_columns, numbers)
+    if max(map(len, names)) > room and not is_seen:
+        # the ratio is within its interval
+        names = [_OUTSTANDING.sub(_depth_words, name) for name in names]
+        numbers = [(base, new, interval.replace(" to ", "–"), verdict) for base, new, _, interval, verdict in numbers]
+        heads_of_columns = _HEADS_NARROW
+        widths, room = _room_beside(heads_of_columns, numbers)
     heads = [""] * len(judged)
     if max(map(len, names)) > room:
         # below a head stands what tells its rows apart: of a long name the end would be cut
@@ -118,11 +127,23 @@ def _rows(comparison: Comparison) -> list[str]:
         names = [f"  {tail.strip()}" for tail in tails]
     shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
     widths = [max(map(len, shown)), *widths]
-    lines = [_line(heads_of_columns, widths)]
+    at_right = _AT_RIGHT_NARROW if heads_of_columns == _HEADS_NARROW else _AT_RIGHT
+    lines = [_line(heads_of_columns, widths, at_right)]
     for head, members in groupby(zip(heads, shown, numbers, strict=True), key=itemgetter(0)):
         lines += [head[:WIDTH]] * bool(head)
-        lines += [_line((name, *row), widths) for _, name, row in members]
+        lines += [_line((name, *row), widths, at_right) for _, name, row in members]
     return lines
+
+
+def _room_beside(heads: Sequence[str], numbers: Sequence[Sequence[str]]) -> tuple[list[int], int]:
+    """The widths of columns of numbers, and what they leave for the names of the rows."""
+    widths = [max(map(len, column)) for column in zip(heads[1:], *numbers, strict=True)]
+    return widths, WIDTH - sum(width + len("  ") for width in widths)
+
+
+def _depth_words(found: re.Match[str]) -> str:
+    """``, 8 outstanding`` in a few letters."""
+    return f" QD{found[1] or 1}"
 
 
 def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:
@@ -208,10 +229,10 @@ def _cells(row: MetricComparison) -> tuple[str, ...]:
     )
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _line(cells: Sequence[str], widths: Sequence[int], at_right: Sequence[bool] = _AT_RIGHT) -> str:
     return "  ".join(
-        cell.rjust(width) if at_right else cell.ljust(width)
-        for cell, width, at_right in zip(cells, widths, _AT_RIGHT, strict=False)
+        cell.rjust(width) if is_right else cell.ljust(width)
+        for cell, width, is_right in zip(cells, widths, at_right, strict=False)
     )
 
 
