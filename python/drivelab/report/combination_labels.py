@@ -137,11 +137,17 @@ def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> 
     rows = []
     for row in cells:
         changed = [name for name in names if _bare(row.get(name, "")) != _bare(first.get(name, ""))]
-        told = [row.get(name, NOT_APPLICABLE) for name in changed] or [one for one in usual if _bare(one) != AS_FOUND]
+        told = [_beside(row.get(name, NOT_APPLICABLE), first.get(name, "")) for name in changed]
+        told = told or [one for one in usual if _bare(one) != AS_FOUND]
         rows.append((", ".join(changed) or BASELINE, ", ".join(told)))
     # a setting that nobody could read tells nothing
     baseline = ", ".join(f"{name} {level}" for name, level in first.items() if level != AS_FOUND)
     return CombinationLabels(tuple(CHANGED_TO), tuple(rows), f"baseline: {baseline}")
+
+
+def _beside(words: str, first: str) -> str:
+    """A level, and that it is what was found, where it is: such a row shows how far the same scatters."""
+    return f"{words}, as found" if first == f"{AS_FOUND} ({words})" else words
 
 
 def _bare(words: str) -> str:

@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from drivelab.report.csv_text import csv_file_name, csv_link
@@ -21,6 +22,8 @@ WIDTHS_PX = (WIDTH_PX, 360)
 TABLE_ROWS_AT_MOST = 200
 # the first drawing of a page is on it as it is, up to this size
 _PLAIN_BYTES_MAX = 200_000
+# drawings that are together no higher than a screen are not folded
+_OPEN_HEIGHT_MAX_PX = 800
 # the elements around a cell
 _CELL_BYTES = 20
 
@@ -44,6 +47,12 @@ class PlacedFigure:
             return ""
         svg = str(json.loads(gzip.decompress(base64.b64decode(self.drawings[0][1])))[0]["svg"])
         return svg if len(svg) <= _PLAIN_BYTES_MAX else ""
+
+    @property
+    def open_count(self) -> int:
+        """How many drawings are seen at the head of a page: those that are asked for, and small ones with them."""
+        heights = accumulate(plot.height_px for plot, _ in self.drawings)
+        return max(self.figure.open_count, sum(height <= _OPEN_HEIGHT_MAX_PX for height in heights))
 
     @property
     def csv_name(self) -> str:

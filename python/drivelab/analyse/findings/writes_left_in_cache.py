@@ -27,8 +27,8 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     lasting_per_s = sum(map(counted, ("read", "write"))) * _NS / (run_ns + emptied_ns)
     rate = quantity_in_words(lasting_per_s, "B/s" if is_of_bytes else "1/s")
     text = (
-        f"{rate}, counting the {format_duration_ns(emptied_ns)} that the write cache took to empty: the rate that "
-        "was measured is the cache's, and does not last"
+        f"what lasts is {rate}, counting the {format_duration_ns(emptied_ns)} that the write cache took to empty: the "
+        "rate that was measured is the cache's"
     )
     facts = {
         "write_cache_emptied_ns": emptied_ns,

@@ -49,6 +49,10 @@ _FILES = _Kind(
     "still have been in memory when the last call returned.",
     RATE,
     (
+        # what survives a power cut comes first
+        ("durable-create",),
+        ("durable-rename",),
+        ("durable-delete",),
         ("create-sequential",),
         ("stat-sequential",),
         ("delete-sequential",),
@@ -59,9 +63,6 @@ _FILES = _Kind(
         ("stat",),
         ("rename",),
         ("delete",),
-        ("durable-create",),
-        ("durable-rename",),
-        ("durable-delete",),
         ("mail-spool",),
         ("package-manager",),
     ),

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from drivelab.model.finding import VOLUME_CODES
-from drivelab.model.judged_metric import THROUGHPUT
+from drivelab.model.judged_metric import THROUGHPUT, is_counted
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
 from drivelab.model.units import format_decimal_bytes, format_rate_bytes_per_s
@@ -75,8 +75,18 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
     # where it rests to see a burst come again, the last tenth over the first says nothing
     has_tenths = not answer.buckets
     fell = {trial.name for trial in trials if any(one.code in _FALLS for one in trial.findings)}
-    # what fell is what the picture is for
-    ordered = sorted(places.values(), key=lambda members: not any(fell & set(one.trials) for one in members))
+    bursts = {
+        (target, bucket.token == "bytes"): bucket.base_per_s or bucket.burst_per_s or 0.0
+        for target, bucket in answer.buckets
+    }
+
+    def place(members: Sequence[CombinationResult]) -> tuple[bool, bool, float]:
+        """What fell is what the picture is for; where the end of a burst was watched for, the slowest small reads."""
+        is_large = not all(is_counted(THROUGHPUT, one.block_size_bytes) for one in members)
+        own = bursts.get((members[0].target, is_large), 0.0)
+        return not any(fell & set(one.trials) for one in members), bool(bursts) and is_large, own
+
+    ordered = sorted(places.values(), key=place)
     for combinations in ordered:
         named = list(zip(combinations, _labels(combinations), strict=True))
         for begin in range(0, len(named), LEVELS_PER_PLOT):

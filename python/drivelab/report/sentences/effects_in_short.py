@@ -34,6 +34,7 @@ _BEYOND_SCATTER = 5.0
 _REPEATS_ADVISED_MAX = 100
 # a journal's commit now and then makes 2.02 of 2
 _WHOLE_WITHIN = 0.05
+_COMMANDS_MIN = 0.5
 _NOUNS = {WRITES: "write", FLUSHES: "flush"}
 
 
@@ -62,13 +63,17 @@ def effects_in_short(
     """
     told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
     words = _Words(answer, told, has_numbers)
-    matters = sorted(filter(_is_of_a_size, told), key=change_size, reverse=True)
+    # what survives a power cut comes first
+    matters = sorted(filter(_is_of_a_size, told), key=lambda one: (not words.is_durable(one), -change_size(one)))
     seen = sorted((one for one in told if _is_seen(one, len(told))), key=change_size, reverse=True)
-    if matters:
+    counted = tuple(words.counted(told))
+    if matters and counted and not words.is_durable(matters[0]):
+        yield from _together(counted[0], *words.change(matters[0]))
+    elif matters:
         yield from words.change(matters[0])
     else:
         yield from _joined(map(words.seen, seen[:1]))
-        yield from words.counted(told)
+        yield from counted
     none = [one for one in told if one.verdict == "no effect"]
     small = [one for one in told if one.verdict == "differs" and one not in matters]
     yield from _in_few_words(words, lambda few: [*few.others(matters[1:], small, none), *few.pairs(answer.pairs)])
@@ -94,6 +99,12 @@ def _joined(parts: Iterable[str]) -> Iterator[str]:
     found = "; ".join(parts)
     if found:
         yield f"{capitalised(found)}."
+
+
+def _together(first: str, *others: str) -> tuple[str, ...]:
+    """Two sentences as one, where they have room."""
+    together = f"{first.removesuffix('.')}; {'; '.join(others)}"
+    return (together,) if len(together.split()) <= FIRST_WORDS_MAX else (first, *others)
 
 
 def _in_few_words(words: _Words, parts_of: Callable[[_Words], Iterable[str]]) -> Iterator[str]:
@@ -167,7 +178,7 @@ class _Words:
         """Which levels send the drive other commands: certain, also where no time could be told."""
         found: dict[str, dict[str, LevelEffect]] = {}
         for effect in effects:
-            if effect.verdict != "not judged" and self._is_durable(effect) and (words := _commands(effect, " ")):
+            if effect.verdict != "not judged" and self.is_durable(effect) and (words := _commands(effect, " ")):
                 found.setdefault(_subject(effect), {}).setdefault(f"{words} than {_baseline(effect)}", effect)
         told = [
             (f"{subject} takes{words}", self._where(one))
@@ -244,7 +255,8 @@ class _Words:
         if len(effects) < len(self.told):
             return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
-        what = f"no {'other ' if is_other else ''}effect of {_some(factors, ' or ', self.most)}"
+        of_what = _some(factors, ", ", self.most) if len(factors) > self.most else _either(factors)
+        what = f"no {'other ' if is_other else ''}effect of {of_what}"
         return f"with {repeats} {what} stands out from the scatter; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:
@@ -275,7 +287,8 @@ class _Words:
             )
         return f", {times[0]:.1f} to {times[-1]:.1f} times in {len(ratios)} combinations"
 
-    def _is_durable(self, effect: LevelEffect) -> bool:
+    def is_durable(self, effect: LevelEffect) -> bool:
+        """Whether it is about writes that survive a power cut."""
         return any(one.is_durable for one in self.answer.combinations if one.workload == effect.workload)
 
     def _where(self, effect: LevelEffect, *, is_label_told: bool = False) -> str:
@@ -283,6 +296,11 @@ class _Words:
         has_label = len(self._labels) > 1 or is_label_told
         label = self._labels.get(effect.workload, effect.workload) if has_label else ""
         return " ".join(filter(None, (label, f"on {effect.target}" if len(self._targets) > 1 else "")))
+
+
+def _either(names: Sequence[str]) -> str:
+    """``a, b or c``."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _some(names: Sequence[str], between: str, most: int) -> str:
@@ -339,13 +357,18 @@ def _commands(effect: LevelEffect, lead: str) -> str:
     told = [
         _command(change, _NOUNS[change.metric])
         for change in effect.commands
-        if change.is_changed and change.metric in _NOUNS and _is_exact(change)
+        if change.is_changed and change.metric in _NOUNS and _is_exact(change) and _is_told(change)
     ]
     return f"{lead}{' and '.join(told)} per operation" if told else ""
 
 
 def _is_exact(change: CommandChange) -> bool:
     return change.baseline[0] == change.baseline[1] and change.level[0] == change.level[1]
+
+
+def _is_told(change: CommandChange) -> bool:
+    """Whether it is half a command or more: less is a journal's now and then, or others' on a shared drive."""
+    return abs(fmean(change.level) - fmean(change.baseline)) >= _COMMANDS_MIN
 
 
 def _command(change: CommandChange, name: str) -> str:

@@ -38,12 +38,14 @@ def _rate_text(value: float) -> str:
 
 # the level of a factor at which it does nothing: what does not know the factor is beside that
 _LEFT_ALONE = {"shift": "0"}
+# an interval may reach much further
+_LEVEL_WITHIN = 1.25
 _METAL = ("SSD", "hard disk")
 _WRITERS: Mapping[str, Callable[[float], str]] = {"throughput": format_rate_bytes_per_s, "rate": _rate_text}
 
 
 def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun] | None = None) -> tuple[str, ...]:
-    """What several drives come to, the workload that most of them have in common first.
+    """What several drives come to, the workload that most of them have in common first; before it, beside pages.
 
     Parameters
     ----------
@@ -72,7 +74,8 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
             f"{more} more workload{'s' if more > 1 else ''} that several drives have in common: see the tables."
         )
     found += filter(None, [compare_sentence((one for _, members in groups for one in members), drives)])
-    return (*found, *_beside_pages(sets))
+    # whoever puts a run beside published numbers asks where it stands among them
+    return (*_beside_pages(sets), *found)
 
 
 def lead_words(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]) -> str:
@@ -138,7 +141,8 @@ def _nearest(
     for who, one in ranked:
         if who in published:
             is_within = low <= (one.estimate.value or 0.0) <= high
-            return f"{'about level with' if is_within else word} {_name(who, drives[who[0]] > 1)} ({_number(one)})"
+            level = "about level with" if ratio_of(mine, one) < _LEVEL_WITHIN else "not told apart from"
+            return f"{level if is_within else word} {_name(who, drives[who[0]] > 1)} ({_number(one)})"
     return ""
 
 

@@ -13,7 +13,7 @@ from drivelab.model.units import format_bytes
 
 # more of them nobody reads
 TOLD_AT_MOST = 12
-NOTHING = "No file size and no record size stands out: nowhere is one of them slower than its neighbours at most sizes."
+NOTHING = "No dips or edges: no file size or record size is slower than its neighbours at most sizes of the other."
 NOT_JUDGED = (
     f"Which file size or record size stands out was not judged: that takes {REPEATS_MIN} repeats of each. "
     "The maps show what was seen."
@@ -52,8 +52,8 @@ def _fastest(surfaces: Sequence[CombinationResult]) -> Iterator[str]:
             best[place] = one
     if len(best) > 1:
         files, records = (Counter(one.levels[factor] for one in best.values()).most_common(1)[0] for factor in _SIZES)
-        words = f"Files of {level_text('file_size', files[0])} are fastest in {files[1]} of {len(best)} workloads"
-        yield f"{words} by the median, records of {level_text('block_size', records[0])} in {records[1]}."
+        words = f"files of {level_text('file_size', files[0])} are fastest in {files[1]} of {len(best)} workloads"
+        yield f"By their medians, {words}, records of {level_text('block_size', records[0])} in {records[1]}."
 
 
 def _rate(one: CombinationResult) -> float:

@@ -304,9 +304,10 @@ def _head(metric: str) -> str:
 
 def _span_head(group: Sequence[CombinationResult]) -> str:
     """What stands beside a number: the range over so many repeats, or the interval of the only one."""
-    repeats = max(one.trial_count for one in group)
+    counts = sorted({one.trial_count for one in group})
     several = "rounds" if any(one.is_of_rounds for one in group) else "repeats"
-    return f"{repeats} {several}" if repeats > 1 else "95 %"
+    told = "–".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    return f"{told} {several}" if counts[-1] > 1 else "95 %"
 
 
 def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationResult]) -> list[tuple[str, Justify]]:

@@ -67,7 +67,7 @@ def test_a_run_is_placed_among_published_numbers() -> None:
         "512 B durable write, median latency: A 100 µs (95 %: 95.0 to 105 µs), behind P (10.0 µs) and ahead of Q "
         "(200 µs), as published."
     )
-    best, placed, other = joint_sentences((run, result_set("b", observed("B", 300, 290, 310)), page))
+    placed, other, best = joint_sentences((run, result_set("b", observed("B", 300, 290, 310)), page))
     assert best.startswith("512 B durable write, median latency: A is fastest with")
     assert placed == sentence
     assert other.endswith("310\u00a0µs), behind Q (200\u00a0µs), as published.")
