@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
 
+from drivelab.cli.conduct import announce_changes
 from drivelab.cli.main import run
 from drivelab.experiments.load import built_in_names
+from drivelab.model.plan import PlannedTarget
 from drivelab.store.read import open_run
 
 OWN = """
@@ -246,3 +249,12 @@ def test_every_io_is_kept_when_the_workload_asks_for_it(
     assert ios.filter(pc.equal(ios["operation"], 1))["offset_bytes"].to_pylist() == [4096 * n for n in range(400)]
     issued = ios["issue_ns"].to_pylist()
     assert issued == sorted(issued)
+
+
+def test_what_is_changed_of_a_drive_that_others_use_is_said_before(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = PlannedTarget("d", "d", "directory", 1 << 30, 512, changes="scheduler of /dev/sda, which also holds /")
+    own = PlannedTarget("s", "s", "block_device", 1 << 30, 512, destroys=("all",), changes="scheduler of /dev/sdb")
+    announce_changes([shared, own, replace(shared, changes="")])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "changes meanwhile, and puts back: scheduler of /dev/sda, which also holds /\n"

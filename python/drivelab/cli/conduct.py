@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
-from drivelab.model.plan import Plan
+from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.target import TargetFacts
 from drivelab.plan.awaited import awaited_of_run, fillings_of_run
 from drivelab.report.html import FILE_NAME
@@ -62,6 +62,14 @@ def progress_of(command: str, plan: Plan, completed: Collection[str] = ()) -> Ru
     title = f"{command}{what} on {', '.join(target.label for target in plan.targets)}"
     numbers = [step.number for step in plan.steps if step.trial in completed]
     return RunProgress(title, awaited_of_run(plan), completed=numbers, fillings=fillings_of_run(plan))
+
+
+def announce_changes(targets: Iterable[PlannedTarget]) -> None:
+    """Say which settings a run changes of a drive that holds what others use."""
+    for target in targets:
+        # a drive that is nobody else's is erased
+        if target.changes and not target.destroys:
+            print(f"changes meanwhile, and puts back: {target.changes}", file=sys.stderr)
 
 
 def put_back_left_over() -> list[StuckJournal]:
