@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
@@ -83,6 +84,10 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         if run.answer.buckets:
             # its answer has the rates of the drives; a mean over bursts and rests is none to compare them by
             tables = tuple(table for table in tables if not table.key.startswith(DRIVES_BESIDE))
+        # of several drives a reader looks for columns, before the rows of each
+        tables = tuple(
+            replace(table, is_asked=table.is_asked or table.key.startswith(DRIVES_BESIDE)) for table in tables
+        )
         tables = (*round_tables(run.answer.rounds), *burst_tables(run.answer.buckets), *tables)
         figures = (*figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)

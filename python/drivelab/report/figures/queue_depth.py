@@ -42,10 +42,7 @@ from drivelab.report.parts_of_text import capitalised
 
 PANEL_PX, BOTTOM_PX = 210, 56
 LINES_PER_PLOT, PLOTS_AT_MOST, SENTENCES_AT_MOST = 6, 6, 6
-RULE = (
-    "The ring marks the knee: behind it the latency grows faster than the rate (the greatest power, rate over "
-    "latency, of Kleinrock 1979), so that twice as many outstanding bring less than 41\u00a0% more I/Os."
-)
+RULE = "The ring marks the knee: behind it twice as many outstanding bring less than 41\u00a0% more I/Os."
 
 
 @dataclass(frozen=True, slots=True)
