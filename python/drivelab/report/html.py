@@ -40,7 +40,7 @@ def write_html_report(joint: Joint, path: Path) -> Path:
         O801: what pages are made with is not installed. O802: the file cannot be written.
     """
     # first: without these there is nothing to be made
-    templates = _environment()
+    templates = page_templates()
     page = joint_page_of(joint)
     with report_file(path) as aside, aside.open("wb") as file:
         for piece in html_pieces(page, templates):
@@ -63,7 +63,14 @@ def html_pieces(page: JointPage, templates: Environment) -> Iterator[bytes]:
     yield f"<script>{behaviour}</script>\n</body>\n</html>\n".encode()
 
 
-def _environment() -> Environment:
+def page_templates() -> Environment:
+    """The templates of pages, with what they call.
+
+    Raises
+    ------
+    DrivelabError
+        O801: Jinja is not installed.
+    """
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError as error:

@@ -10,15 +10,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rich.console import Console
 
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.result_set import ResultSet
-from drivelab.report import html as report_html
+from drivelab.report.html import page_templates
 from drivelab.report.markdown.syntax import table_lines
-from drivelab.report.numerals import count_text, typeset
 from drivelab.report.placed import placed_table
 from drivelab.report.tables.grid import built_in_views, grids
 from drivelab.report.tables.published import published_tables
@@ -28,7 +26,6 @@ from drivelab.store.read import open_run
 from made_result_sets import latencies, result_set
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
-TEMPLATES = Path(report_html.__file__).parent / "templates"
 HOSTILE = '<script>alert(1)</script> | "x"\n\x1b[31m`rm`'
 
 
@@ -52,12 +49,8 @@ def on_terminal(table: Table, width: int = 80, **options: bool) -> str:
 
 def on_page(table: Table) -> str:
     """The table as a page has it."""
-    loader = FileSystemLoader(TEMPLATES)
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters["typeset"] = typeset
-    environment.filters["count"] = count_text
     source = '{% import "joint.html.j2" as joint %}{{ joint.table(placed) }}'
-    return environment.from_string(source).render(placed=placed_table(table, "1"))
+    return page_templates().from_string(source).render(placed=placed_table(table, "1"))
 
 
 class Elements(HTMLParser):
