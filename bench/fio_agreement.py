@@ -42,6 +42,36 @@ JOB_FILES = {
         "[r]\nrw=randread\nbs=4k\nioengine=libaio\ndirect=1\niodepth=4\nrate_iops=2000\nnorandommap\n"
     ),
     "random read with a map": "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\n",
+    "random write, depth 32, libaio": (
+        "[w]\nrw=randwrite\nbs=4k\nioengine=libaio\ndirect=1\niodepth=32\nnorandommap\n"
+    ),
+    "random read, depth 4, posixaio": (
+        "[r]\nrw=randread\nbs=4k\nioengine=posixaio\ndirect=1\niodepth=4\nnorandommap\n"
+    ),
+    "random read, batches of 8": (
+        "[r]\nrw=randread\nbs=4k\nioengine=libaio\ndirect=1\niodepth=32\niodepth_batch_submit=8\n"
+        "iodepth_batch_complete_min=8\nnorandommap\n"
+    ),
+    "random read, zipf 1.1": (
+        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\nrandom_distribution=zipf:1.1\nnorandommap\n"
+    ),
+    "random read, percentage_random=50": (
+        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\npercentage_random=50\nnorandommap\n"
+    ),
+    "read and write in order, 50:50": "[m]\nrw=rw\nbs=16k\nioengine=psync\ndirect=1\n",
+    "write, rate=20m": "[w]\nrw=write\nbs=16k\nioengine=psync\ndirect=1\nrate=20m\n",
+    "writes, fsync=8": "[s]\nrw=write\nbs=4k\nioengine=psync\nfsync=8\n",
+    "writes, sync=dsync": "[s]\nrw=write\nbs=4k\nioengine=psync\nsync=dsync\n",
+    "random read, thinktime=200us": (
+        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\nthinktime=200us\nnorandommap\n"
+    ),
+    "2 jobs, offset_increment=128m": (
+        "[r]\nrw=read\nbs=64k\nioengine=psync\ndirect=1\nnumjobs=2\noffset_increment=128m\nsize=128m\ngroup_reporting\n"
+    ),
+    "random read through the page cache": (
+        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=0\ninvalidate=0\nnorandommap\n"
+    ),
+    "write through the page cache": "[w]\nrw=write\nbs=64k\nioengine=psync\ndirect=0\n",
     "block sizes 4k/60:64k/40": (
         "[r]\nrw=randread\nbssplit=4k/60:64k/40\nioengine=libaio\ndirect=1\niodepth=8\nnorandommap\n"
     ),
