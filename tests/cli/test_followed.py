@@ -86,7 +86,7 @@ def test_two_are_explained_beside_each_other(kept: Path, capsys: pytest.CaptureF
     assert sync["total"] == sync["queue"] == pytest.approx(100_000)
     assert sync["device"] == sync["flush"] == 0
     text = told(capsys, "explain", NAME, other.name)
-    assert re.search(r"an operation takes 341 us on average \(\S+\) and 441 us \(", " ".join(text.split()))
+    assert re.search(r"the queue is longer \(\+100 us\); the mean, 341 us and 441 us, may", " ".join(text.split()))
     lossy = json.loads((other / "followed.json").read_text())
     lossy["conduct"]["lost_events"] = 3
     (other / "followed.json").write_text(json.dumps(lossy))

@@ -208,9 +208,28 @@ def test_a_wish_to_stop_ends_the_check_and_cleans_up(tmp_path: Path) -> None:
     told = check(tmp_path, on_begin=lambda trial: stop.set() if trial == "sync-write-4096" else None, stop=stop)
     assert told.results.outcome.is_interrupted
     assert told.run.record.status == "interrupted"
-    # the trial in flight is kept: nobody goes on with a check
-    assert list(told.measured) == ["sync-write-512", "sync-write-2300", "sync-write-4096"]
+    # what was ended before it was measured is no trial
+    assert list(told.measured) == ["sync-write-512", "sync-write-2300"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_trial_in_flight_is_kept_as_nobody_goes_on_with_a_check(tmp_path: Path) -> None:
+    stop = threading.Event()
+    plan = short(plan_check(resolve_target(str(tmp_path))))
+    steps = [
+        replace(step, pattern=step.pattern.changed(runtime="1h", bytes=0, count=0))
+        if step.trial == "sync-write-4096"
+        else step
+        for step in plan.plan.steps
+    ]
+
+    def begun(trial: str) -> None:
+        if trial == "sync-write-4096":
+            threading.Timer(2.0, stop.set).start()
+
+    told = check(tmp_path, on_begin=begun, stop=stop, plan=replace(plan, plan=replace(plan.plan, steps=tuple(steps))))
+    assert list(told.measured) == ["sync-write-512", "sync-write-2300", "sync-write-4096"]
+    assert told.measured["sync-write-4096"].engine["stopped_by"] == "caller"
 
 
 @pytest.mark.provokes("R454")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,15 +22,12 @@ from drivelab.analyse.run_evidence import RunEvidence
 from drivelab.analyse.trial import judge_trial
 from drivelab.analyse.verdict import judge_need
 from drivelab.answers.known_bursts import known_bursts
-from drivelab.cli.check_screen import print_screen
+from drivelab.cli.check_results import CheckJudgement, show_check
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
-from drivelab.cli.page import write_page
 from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.target import require_writable, resolve_target
-from drivelab.joint_report import joint_report
-from drivelab.model.check_trials import PROBE
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError, error_words
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
@@ -45,21 +41,13 @@ from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
 from drivelab.plan.awaited import awaited_of_check
 from drivelab.plan.check import CheckPlan, plan_check
 from drivelab.plan.program_trials import require_files_of_program
-from drivelab.report.content import ReportContent
-from drivelab.report.html import FILE_NAME
-from drivelab.report.terminal.text import render_check, text_console
-from drivelab.report.terminal.wrapped import trimmed
 from drivelab.run.check import CheckResults, facts_after, files_of_check, record_check
 from drivelab.run.interruption import Interruption, interruptible
 from drivelab.run.progress import RunProgress
 from drivelab.state.drive_lock import held_drives
 from drivelab.store.find_run import kept_runs_of
 from drivelab.store.layout import default_parent, why_not_kept_in
-from drivelab.store.read import open_run
 from drivelab.store.write import RunWriter, create_run
-
-SCHEMA = 1
-_SENTENCES_OF_A_KIND_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +64,6 @@ class Asked:
 
     need: Need | None = None
     at_least_per_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class CheckJudgement:
-    """What a check says at the end.
-
-    Attributes
-    ----------
-    findings : list of Finding
-        About the target, the trials, and the run as a whole.
-    verdict : Verdict or Fitness
-        Against the need that was named, or against all of them.
-    """
-
-    findings: list[Finding]
-    verdict: Verdict | Fitness
 
 
 def command(
@@ -152,19 +124,7 @@ def command(
     with interruptible() as stop, held_drives(with_loop_as_drive(facts).drives, alone=bool(erase)):
         results, judgement = _check(plan, facts, writer, Asked(need, at_least or 0.0), erase or [], stop)
     give_memory_back()
-    joint = joint_report([open_run(writer.directory)])
-    # before the report: what was measured is worth seeing also when that cannot be written
-    if details and not as_json:
-        print_check(results, judgement, facts, joint.runs[0], writer.directory)
-    elif not as_json:
-        print_screen(joint.runs[0], writer.directory)
-    report = write_page(joint, writer.directory / FILE_NAME)
-    if as_json:
-        print(json.dumps(check_json(results, judgement, facts, writer.directory, report), indent=2))
-    elif report:
-        print(f"report: {report}")
-    if results.outcome.is_interrupted:
-        print(f"a check is not resumed; to measure all of it: {joint.runs[0].record.command_line}", file=sys.stderr)
+    show_check(results, judgement, facts, writer.directory, details=details, as_json=as_json)
     return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
 
 
@@ -310,82 +270,3 @@ def exit_status(judgement: CheckJudgement) -> int:
         return statuses[verdict.outcome]
     distrusted = any(one.severity == "invalid" or one.code == operations_failed.CODE for one in judgement.findings)
     return EXIT_NOT_TRUSTED if distrusted else EXIT_OK
-
-
-def check_json(
-    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, directory: Path, report: Path | None
-) -> dict[str, Any]:
-    """Everything about a check as plain data."""
-    return {
-        "schema": SCHEMA,
-        "run": str(directory),
-        "report": str(report) if report else None,
-        "status": "interrupted" if results.outcome.is_interrupted else "complete",
-        "target": target.to_json(),
-        "verdict": judgement.verdict.to_json(),
-        "trials": [
-            summary.to_json() | _achieved(measured)
-            for measured, summary in zip(results.measurements, results.summaries, strict=True)
-        ],
-        "findings": [finding.to_json() for finding in judgement.findings],
-        "failures": {name: str(error) for name, error in results.outcome.failures.items()},
-    }
-
-
-def _achieved(measured: Measurement) -> dict[str, Any]:
-    """What stands beside the numbers of a trial: asked, achieved, and what was seen around it."""
-    counted = measured.counted_device
-    return {
-        "workload": measured.workload.model_dump(mode="json"),
-        "engine": measured.engine,
-        "device": asdict(counted) if counted else None,
-        "context": measured.context,
-    }
-
-
-def condensed(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with fewer sentences: of one kind that says another thing of every trial, only the first is kept.
-
-    Each trial keeps its finding, so that its numbers keep their marks.
-    """
-    by_kind: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        by_kind.setdefault((finding.severity, finding.code), []).append(finding)
-    shorter = []
-    for members in by_kind.values():
-        texts = {finding.text for finding in members}
-        if len(texts) > _SENTENCES_OF_A_KIND_MAX:
-            text = f"{members[0].text} (numbers of the first trial; the report has all)"
-            shorter += [replace(finding, text=text, advice=members[0].advice) for finding in members]
-        else:
-            shorter += members
-    return shorter
-
-
-def print_check(
-    results: CheckResults, judgement: CheckJudgement, target: TargetFacts, content: ReportContent, directory: Path
-) -> None:
-    """Print the verdict, the numbers, what limits them, and where everything lies.
-
-    The probe for compression is told by its finding; its trials stand in the report.
-    """
-    console = text_console()
-    summaries = [summary for summary in results.summaries if not summary.name.startswith(PROBE)]
-    findings = [finding for finding in judgement.findings if not finding.trial.startswith(PROBE)]
-    histograms = {
-        summary.name: measured.histograms[summary.operation, "total"]
-        for measured, summary in zip(results.measurements, results.summaries, strict=True)
-        if (summary.operation, "total") in measured.histograms and not summary.name.startswith(PROBE)
-    }
-    answer = render_check(
-        f"{target.text}: is it fit, and can the numbers be trusted?",
-        summaries,
-        condensed(findings),
-        judgement.verdict,
-        histograms,
-        trials=[trial for trial in content.trials if not trial.name.startswith(PROBE)],
-        plain=not console.encoding.startswith("utf"),
-    )
-    with trimmed(console):
-        console.print(answer)
-    print(f"\nrun:    {directory}")

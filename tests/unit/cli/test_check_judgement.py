@@ -11,15 +11,14 @@ import pytest
 
 from drivelab.cli.check import (
     Asked,
-    CheckJudgement,
     _only_read,
     _with_fitting_advice,
     check_findings,
-    condensed,
     exit_status,
     judge_check,
     require_rate,
 )
+from drivelab.cli.check_results import CheckJudgement, condensed
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
 from drivelab.model.plan import Plan

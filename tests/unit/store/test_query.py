@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import signal
-import threading
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -314,34 +311,6 @@ def test_a_query_that_needs_too_much_memory_is_an_error_and_fills_no_disk(
 def test_rows_come_while_they_are_computed() -> None:
     answer = query_runs("select x, x::varchar from range(1000000000000) r(x)", [open_run(CHECK)])
     assert list(islice(answer.rows(), 3)) == [(0, "0"), (1, "1"), (2, "2")]
-
-
-@pytest.mark.alone
-@pytest.mark.parametrize("is_first", [True, False], ids=["before-the-first-row", "between-rows"])
-def test_ctrl_c_ends_a_query(is_first: bool) -> None:
-    query = "select count(*) from range(1000000000) a, range(1000000) b where hash(a.range + b.range) = 1"
-    if not is_first:
-        query = f"select x from range(5000) r(x) union all ({query})"
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    # left alone it would go on for days
-    with pytest.raises(KeyboardInterrupt):
-        ask(query, CHECK)
-    timer.join()
-
-
-def test_ctrl_c_while_duckdb_calls_python_is_no_damage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DuckDB takes an exception of the Python that it calls for an error in the data."""
-
-    class Interrupting:
-        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.1)
-            return pa.table({"run": pa.array([], pa.string())}).__arrow_c_stream__(requested_schema)
-
-    monkeypatch.setattr("drivelab.store.query_tables.joined_rows", lambda schema, rows: Interrupting())
-    with pytest.raises(KeyboardInterrupt):
-        ask("select count(*) from intervals", CHECK)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1xxxxPAR1", b"PAR1" + b"x" * 5000 + b"\xff\xff\0\0PAR1"])

@@ -30,18 +30,15 @@ _OVERLAP = ", their intervals overlap"
 NAME_LETTERS_MAX = 64
 _UNIT = re.compile(r"\s\D+$")
 QUEUE_DEPTH, BLOCK_SIZE = "queue_depth", "block_size"
-
-
-def _rate_text(value: float) -> str:
-    return f"{number_text(value)} a second"
-
-
 # the level of a factor at which it does nothing: what does not know the factor is beside that
 _LEFT_ALONE = {"shift": "0"}
 # an interval may reach much further
 _LEVEL_WITHIN = 1.25
 _METAL = ("SSD", "hard disk")
-_WRITERS: Mapping[str, Callable[[float], str]] = {"throughput": format_rate_bytes_per_s, "rate": _rate_text}
+_WRITERS: Mapping[str, Callable[[float], str]] = {
+    "throughput": format_rate_bytes_per_s,
+    "rate": lambda value: f"{number_text(value)} a second",
+}
 
 
 def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun] | None = None) -> tuple[str, ...]:

@@ -118,15 +118,14 @@ def workload_table(
     rows = list(dict.fromkeys(map(_key, group)))
     metric = _metric(group)
     if len(targets) == 1 and len(set(map(_key, every))) >= _SQUARE_ROWS_MIN:
-        ones = [firsts[key] for key in rows]
-        square = square_table(ones, lambda one: _number(one, metric), (_head(metric), _span_head(ones)), clean)
+        heads = (_head(metric), _span_head(group))
+        square = square_table(list(firsts.values())[::-1], partial(_number, metric=metric), heads, clean)
         if square is not None and square.row_count <= rows_max:
             return square, 0
     rows.sort(key=lambda key: _place_among(first, firsts[key]))
     labels = combination_labels([firsts[key] for key in rows], is_one_at_a_time=is_one_at_a_time)
     columns = _columns(metric, list(targets), group)
-    leading = sum(_place_among(first, firsts[key]) < len(first) for key in rows)
-    shown = _spread(len(rows), rows_max, leading)
+    shown = _spread(len(rows), rows_max, sum(_place_among(first, firsts[key]) < len(first) for key in rows))
     numbers = []
     tells_others = _tells_others(list(targets), group, metric)
     for key in (rows[place] for place in shown):
@@ -134,9 +133,7 @@ def workload_table(
         cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
         more = _others(firsts[key], metric) if tells_others else ()
         numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
-    known = [place for place in range(len(columns)) if any(row[place] for row in numbers)]
-    columns, numbers = [columns[place] for place in known], [[row[place] for place in known] for row in numbers]
-    fitted = _fitted(labels, shown, (columns, numbers), is_one_target=len(targets) == 1)
+    fitted = _fitted(labels, shown, _with_cells((columns, numbers)), is_one_target=len(targets) == 1)
     if fitted is None:
         by_drive = [replace(one, target="", levels={**one.levels, "drive": one.target}) for one in group]
         return workload_table(by_drive, rows_max, clean, is_one_at_a_time=False)
@@ -152,6 +149,13 @@ def workload_table(
     for name, told in zip(names[1:], numbers, strict=True):
         table.add_row(*map(clean, name), *(Text(clean(cell)) for cell in told))
     return table, len(rows) - len(shown)
+
+
+def _with_cells(cells: Cells) -> Cells:
+    """The columns that have something in them: of a single repeat that fell there is no interval."""
+    columns, numbers = cells
+    known = [place for place in range(len(columns)) if any(row[place] for row in numbers)]
+    return [columns[place] for place in known], [[row[place] for place in known] for row in numbers]
 
 
 def _place_among(first: Sequence[Mapping[str, str]], one: CombinationResult) -> int:
