@@ -145,8 +145,10 @@ def overall_effects(
     if len(workloads) < 2:
         return []
     together = [
-        replace(trial, workload="", levels={_WORKLOAD: trial.workload, **trial.levels}, value=_speed(trial, metrics))
+        # commands of one workload say nothing of another
+        replace(trial, workload="", levels={_WORKLOAD: trial.workload, **trial.levels}, commands={}, value=value)
         for trial in valid
+        for value in [_speed(trial, metrics)]
     ]
     by_factor = {_WORKLOAD: workloads, **factors}
     found = []
