@@ -20,6 +20,7 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.measurement import Measurement
 from drivelab.model.plan import Plan, PlannedStep
+from drivelab.model.workload import Pacing
 from drivelab.plan.awaited import awaited_of_check
 from drivelab.plan.check import LAYOUT, CheckPlan, plan_check
 from drivelab.run.check import CheckResults, facts_after, record_check
@@ -216,16 +217,16 @@ def test_a_wish_to_stop_ends_the_check_and_cleans_up(tmp_path: Path) -> None:
 def test_the_trial_in_flight_is_kept_as_nobody_goes_on_with_a_check(tmp_path: Path) -> None:
     stop = threading.Event()
     plan = short(plan_check(resolve_target(str(tmp_path))))
+    # so slow that it fills nothing before it is stopped
+    slow = {"pacing": Pacing(think_ns=20_000_000), "runtime": "1h", "bytes": 0, "count": 0}
     steps = [
-        replace(step, pattern=step.pattern.changed(runtime="1h", bytes=0, count=0))
-        if step.trial == "sync-write-4096"
-        else step
+        replace(step, pattern=step.pattern.changed(**slow)) if step.trial == "sync-write-4096" else step
         for step in plan.plan.steps
     ]
 
     def begun(trial: str) -> None:
         if trial == "sync-write-4096":
-            threading.Timer(2.0, stop.set).start()
+            threading.Timer(3.0, stop.set).start()
 
     told = check(tmp_path, on_begin=begun, stop=stop, plan=replace(plan, plan=replace(plan.plan, steps=tuple(steps))))
     assert list(told.measured) == ["sync-write-512", "sync-write-2300", "sync-write-4096"]
