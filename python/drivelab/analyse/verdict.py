@@ -32,7 +32,7 @@ from drivelab.analyse.threshold_words import (
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import VOLUME_CODES, Finding
 from drivelab.model.judged_metric import RATE
-from drivelab.model.lasting_rate import TOKEN_UNITS, lasting_rate
+from drivelab.model.lasting_rate import TOKEN_UNITS, LastingRate, lasting_rate
 from drivelab.model.need import Need
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.published_burst import BASE_PER_S
@@ -120,7 +120,7 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     margin = margin_ratio(threshold, estimate)
     text = f"{told_with_interval(threshold, estimate)}; {limit_text(threshold)}"
     far = _far_below(threshold, summary) if outcome == "undecided" else None
-    lasting = _lasting(threshold, findings)
+    lasting = _lasting(threshold, estimate, findings)
     reach = ""
     if lasting is not None and outcome == "undecided" and lasting >= _SURELY_ABOVE * threshold.limit:
         # a mixture has no interval to judge by; what is left of it is known
@@ -137,13 +137,23 @@ def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary],
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, shown, may_not_last, lasting)
 
 
-def _lasting(threshold: Threshold, findings: Sequence[Finding]) -> float | None:
+def _lasting(threshold: Threshold, estimate: Estimate, findings: Sequence[Finding]) -> float | None:
     """What lasts of a rate once a cache is full or a burst over; None of what is no rate, and where nothing fell."""
     metric = RATE if threshold.metric == COMMITS else threshold.metric
     if threshold.direction != "at_least":
         return None
-    found = lasting_rate((one for one in findings if touches(one, threshold.trial)), metric)
+    found = _lasting_rate(threshold.trial, metric, estimate, findings)
     return None if found is None else found.per_s
+
+
+def _lasting_rate(trial: str, metric: str, estimate: Estimate, findings: Sequence[Finding]) -> LastingRate | None:
+    """What lasts of a trial's rate; a limit of the volume that another one showed matters where it lies below it."""
+    found = lasting_rate((one for one in findings if touches(one, trial)), metric)
+    if found is None or lasting_rate((one for one in findings if one.trial == trial), metric) is not None:
+        return found
+    if estimate.value is not None and found.per_s >= estimate.value:
+        return None
+    return LastingRate(found.per_s, estimate.value)
 
 
 def _lasting_ios_per_s(need: Need, findings: Sequence[Finding]) -> float | None:
@@ -190,7 +200,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
         return Check(threshold, estimate, "fail", margin, f"{text}{margin_text(margin)}; {own}", own)
     outcome, why, may_not_last = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
     margin = known_margin(outcome, margin, may_not_last)
-    lasting = _lasting(threshold, findings)
+    lasting = _lasting(threshold, estimate, findings)
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, "", may_not_last, lasting)
 
 
@@ -208,7 +218,7 @@ def _as_trusted(
     burst = next((one for one in own_first if _is_above_a_base(threshold, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
-        lasting = _lasting(threshold, findings)
+        lasting = _lasting(threshold, estimate, findings)
         if lasting is not None and threshold.limit > _SURELY_ABOVE * lasting:
             # what shows it, the finding, is told beside
             outcome, may_not_last = "fail", burst.text
@@ -353,7 +363,7 @@ def _meaning(
         return [name], "", _NOT_MEASURED
     if estimate.value is None:
         return [name], "", f"the number is only a bound: {estimate}"
-    lasting = lasting_rate((one for one in findings if touches(one, name)), capability.metric)
+    lasting = _lasting_rate(name, capability.metric, estimate, findings)
     if lasting is not None:
         first = format_quantity(lasting.at_first_per_s or estimate.value, estimate.unit)
         value = f"{format_quantity(lasting.per_s, estimate.unit)} (first {first})"

@@ -57,6 +57,16 @@ def test_it_is_told_of_nothing_else(seen: TrialEvidence) -> None:
     assert burst_ended.find(seen) == []
 
 
+def test_beside_others_it_is_told_of_a_model_only() -> None:
+    others = {"count": 2, "busy": 1.9, "own": 0.2, "kernel_threads": 0.0, "duration_ns": 10**10}
+    seen = reads_at(*BURST)
+    busy = replace(seen, measured=replace(seen.measured, context={**seen.measured.context, "processors": others}))
+    assert burst_ended.find(busy) == []
+    idle = {**others, "busy": 0.2}
+    quiet = replace(seen, measured=replace(seen.measured, context={**seen.measured.context, "processors": idle}))
+    assert len(burst_ended.find(quiet)) == 1
+
+
 def reads_of(model: SimulatedModel, seed: int) -> TrialEvidence:
     """Five seconds of small reads of a simulated drive."""
     return evidence(*read_for(model, seed, 5.0))

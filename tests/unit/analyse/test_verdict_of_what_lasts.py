@@ -10,6 +10,7 @@ from simulated_estimates import CONSUL, ETCD, KAFKA, MS, estimate, etcd_trials, 
 from drivelab.analyse.verdict import judge_need
 from drivelab.model.finding import Finding
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.needs.load import load_need
 
 
 def test_what_a_full_cache_leaves_is_what_a_program_is_told() -> None:
@@ -97,3 +98,18 @@ def test_a_rate_rests_on_what_is_left_when_a_cache_is_full(left_per_s: float, ou
     assert check.why.startswith(told) == (outcome == "fail")
     assert bool(check.may_not_last) == (outcome != "pass")
     assert (check.margin_ratio is None) == (outcome != "pass")
+
+
+def test_a_limit_that_reads_have_shown_says_nothing_of_writes_that_are_slower() -> None:
+    rates = {"token": "I/Os", "burst_per_s": 15_300.0, "base_per_s": 9_860.0}
+    ended = Finding("burst-ended", "warning", "this looks like a burst: so it is", "random-read-qd1", rates, "count")
+
+    def told(need: str, trial: str, rate: float) -> str:
+        summaries = [TrialSummary(trial, "", "durable_write", {"iops": near(rate, "1/s")})]
+        return judge_need(load_need(need), summaries, [ended]).sentence
+
+    slow = told("ceph", "sync-write-4096", 492.0)
+    assert "492" in slow
+    assert "9 860" not in slow
+    # what is above the limit is told with it, and with its own rate, not that of the reads
+    assert "9 860 (first 12 000)" in told("ceph", "sync-write-4096", 12_000.0)

@@ -6,6 +6,7 @@ from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.token_bucket import done_in, stretch_of, token_of
 from drivelab.model.finding import Finding
+from drivelab.model.others_processors import busy_with_others
 from drivelab.model.token_bucket import TokenBucket
 
 CODE = "burst-ended"
@@ -14,7 +15,7 @@ CODE = "burst-ended"
 def find(evidence: TrialEvidence) -> list[Finding]:
     """Direct reads of a virtual drive at a rate so steady that a limit seems to set it, then at a lower one.
 
-    Of writes a cache of the host's would look the same.
+    Of writes a cache of the host's would look the same, and so would reads beside programs that use the processors.
     """
     measured = evidence.measured
     workload = measured.workload
@@ -23,6 +24,10 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if not evidence.operations("read") or evidence.operations("write") or not evidence.is_direct:
         return []
     if measured.intervals is None or not measured.intervals.num_rows:
+        return []
+    processors = measured.context.get("processors")
+    if evidence.target.simulated is None and processors and busy_with_others(processors):
+        # when others begin, one reader slows down just so
         return []
     seen = stretch_of(done_in(measured.intervals))
     if seen.high_per_s is None or not seen.low_per_s or not (seen.is_flat and seen.is_burst_flat):

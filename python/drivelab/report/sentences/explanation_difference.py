@@ -136,8 +136,11 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
         yield from (capitalised(f"{lead}{words}; {open_is}.") for words in told for lead in (sides, ""))
         return
     # an interval without 0 is no difference where several are looked at
-    is_clear = (total.difference_ns.low or 0.0) > 0 or (total.difference_ns.high or 0.0) < 0
-    where = f" among {len(difference.parts)} numbers" if is_clear else ", in every part"
+    clear = [
+        one for one in difference.parts if (one.difference_ns.low or 0.0) > 0 or (one.difference_ns.high or 0.0) < 0
+    ]
+    every = f", in every part of {len(difference.parts)} that were looked at" if clear else ", in every part"
+    where = f" among {len(difference.parts)} numbers" if total in clear else every
     yield f"{text}; the difference ({interval}) may be chance{where}."
     yield f"{text}; the difference may be chance."
 
