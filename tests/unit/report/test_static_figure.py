@@ -262,3 +262,12 @@ def test_pictures_that_could_not_all_be_written_are_taken_away(tmp_path: Path, m
         assert (tmp_path / "folder").exists() is not is_new
         # a folder that was there is left as it is
         (tmp_path / "folder").mkdir(exist_ok=True)
+
+
+def test_a_line_without_a_point_keeps_its_place_in_the_legend() -> None:
+    marker: dict[str, Any] = {"symbol": [], "color": [], "size": []}
+    empty = {"type": "scatter", "mode": "lines+markers", "x": [], "y": [], "marker": marker, "name": "p99"}
+    full = {"type": "scatter", "mode": "lines+markers", "x": [1, 2], "y": [3, 4], "name": "median"}
+    text = plot_svg(Plot([empty, full], {"showlegend": True}, 300), "over dates")
+    assert "p99" in text
+    assert "median" in text

@@ -77,7 +77,7 @@ def _sample(trace: Mapping[str, Any], x: float, y: float, ink: Ink) -> Iterator[
     if trace["type"] == "bar":
         marker = trace["marker"]
         across, up = _SWATCH_PX
-        fill = ink.pattern(marker.get("pattern", {}), _first(marker["color"]))
+        fill = ink.pattern(marker.get("pattern", {}), _first(marker["color"], "var(--ink)"))
         edge = f" {stroke(ink, marker['line'])}" if marker.get("line", {}).get("width") else ""
         yield f'<rect x="{x + 4:.1f}" y="{y - up / 2:.1f}" width="{across}" height="{up}" fill="{fill}"{edge}/>'
         return
@@ -89,14 +89,17 @@ def _sample(trace: Mapping[str, Any], x: float, y: float, ink: Ink) -> Iterator[
     if "markers" in mode:
         marker = trace.get("marker", {})
         edge = marker.get("line", {})
-        color, symbol = _first(marker.get("color", "var(--ink)")), _first(marker.get("symbol", "circle"))
-        size = min(_MARK_PX_AT_MOST, float(_first(marker.get("size", 6))))
-        style = symbol_style(ink, symbol, color, _first(edge.get("color", color)), _first(edge.get("width", 0)))
+        color, symbol = _first(marker.get("color"), "var(--ink)"), _first(marker.get("symbol"), "circle")
+        size = min(_MARK_PX_AT_MOST, float(_first(marker.get("size"), 6)))
+        style = symbol_style(ink, symbol, color, _first(edge.get("color"), color), _first(edge.get("width"), 0))
         yield f'<path d="M{x + width / 2:.1f} {y:.1f}{symbol_path(symbol, size)}" {style}/>'
 
 
-def _first(value: Any) -> Any:
-    return value[0] if isinstance(value, list | tuple) else value
+def _first(value: Any, usual: Any) -> Any:
+    """What the first point has; the usual where nothing is said, or there is no point."""
+    if isinstance(value, list | tuple):
+        return value[0] if value else usual
+    return usual if value is None else value
 
 
 def colour_bar(trace: Mapping[str, Any], left: float, room_px: float, bottom: float, ink: Ink) -> Iterator[str]:
