@@ -144,12 +144,7 @@ def overall_effects(
     workloads = list(dict.fromkeys(trial.workload for trial in valid))
     if len(workloads) < 2:
         return []
-    together = [
-        # commands of one workload say nothing of another
-        replace(trial, workload="", levels={_WORKLOAD: trial.workload, **trial.levels}, commands={}, value=value)
-        for trial in valid
-        for value in [_speed(trial, metrics)]
-    ]
+    together = [_of_all_workloads(trial, metrics[trial.workload]) for trial in valid]
     by_factor = {_WORKLOAD: workloads, **factors}
     found = []
     for members in _groups(together):
@@ -158,8 +153,11 @@ def overall_effects(
     return _judged(found)
 
 
-def _speed(trial: TrialValue, metrics: Mapping[str, str]) -> float:
-    return 1 / trial.value if metric_of(metrics[trial.workload]).better == "low" else trial.value
+def _of_all_workloads(trial: TrialValue, metric: str) -> TrialValue:
+    """The trial as a rate, its workload one of its levels; commands of one workload say nothing of another."""
+    rate = 1 / trial.value if metric_of(metric).better == "low" else trial.value
+    levels = {_WORKLOAD: trial.workload, **trial.levels}
+    return replace(trial, workload="", levels=levels, commands={}, value=rate)
 
 
 def _groups(trials: Iterable[TrialValue]) -> list[list[TrialValue]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from drivelab.model.apart import ABOUT_THE_SAME
 from drivelab.model.commit_scale import MARKS, ScaleMark, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import MEAN_LATENCY
@@ -23,8 +24,6 @@ _BLOCK_BYTES = 4096
 # processor time of a commit as a share of its time in memory: as much where clients sleep in each sync (1.5 to 5 were
 # found), and as little where the processors share the work (0.54 to 0.77)
 _PROCESSOR_SHARES = (3.0, 0.5)
-# rates of which none is so many times the other are about the same
-_NEAR = 1.25
 
 
 def forecast(
@@ -175,9 +174,9 @@ def place_on_scale(rate: Estimate, program: Program) -> str:
         slowest, fastest = (rate_on(mark, program) for mark in (alike[0], alike[-1]))
         # an interval may reach much further than its number
         how = "about as often as"
-        if fastest * _NEAR < value:
+        if fastest * ABOUT_THE_SAME < value:
             how = "perhaps no more often than"
-        elif slowest > _NEAR * value:
+        elif slowest > ABOUT_THE_SAME * value:
             how = "perhaps as often as"
         return f"{how} on {' to '.join(ends)} under ext4"
     if not slower:

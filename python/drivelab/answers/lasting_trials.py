@@ -8,11 +8,8 @@ from dataclasses import replace
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.trial_conduct import conduct_of_trials
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.model.lasting_rate import lasting_share
+from drivelab.model.lasting_rate import ASKS_WHAT_LASTS, lasting_share
 from drivelab.store.read import StoredRun
-
-# whether a drive is still fast when nearly full is asked of what is left, not of its cache
-_ASKS = "fill-level"
 
 
 def as_they_last(run: StoredRun, trials: Iterable[RunTrial]) -> Iterator[RunTrial]:
@@ -23,7 +20,7 @@ def as_they_last(run: StoredRun, trials: Iterable[RunTrial]) -> Iterator[RunTria
     DrivelabError
         S506: the trials cannot be read.
     """
-    conducts = conduct_of_trials(run) if run.record.experiment.get("name") == _ASKS else {}
+    conducts = conduct_of_trials(run) if run.record.experiment.get("name") == ASKS_WHAT_LASTS else {}
     for one in trials:
         share = lasting_share(conducts[one.name].lasting, one.values) if one.name in conducts else None
         yield one if share is None else as_it_lasts(one, share)

@@ -16,6 +16,8 @@ _STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.
 _MEDIAN_OVER_MEAN = math.sqrt(math.pi / 2)
 # the width of a histogram's bucket: no median is known better
 _ERROR_MIN = 2.0**-9
+# rates of which none is so many times the other are about the same, however far an interval reaches
+ABOUT_THE_SAME = 1.25
 # two runs that fell into one of two modes of a drive look certain: one pair in fourteen and more, if there are two
 RUNS_MIN = 3
 # what fewer do not tell, however large the difference

@@ -11,8 +11,10 @@ from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 
 METHOD = "what lasts, once the cache is full"
+# whether a drive is still fast when nearly full is asked of what is left, not of its cache
+ASKS_WHAT_LASTS = "fill-level"
 # experiments whose rates are told by what lasts; any other tells what was measured
-TELL_WHAT_LASTS = ("check", "burst", "fill-level")
+TELL_WHAT_LASTS = ("check", "burst", ASKS_WHAT_LASTS)
 # of evidence: the other run that found it
 KNOWN_FROM = "known_from"
 TOKEN_UNITS: Mapping[str, Unit] = {"bytes": "B/s", "I/Os": "1/s"}

@@ -15,7 +15,16 @@ def did_you_mean(written: str, known: Sequence[str]) -> str:
 
 def names_in_words(names: Sequence[str]) -> str:
     """``a, b and c``; one name as it is."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return _joined(names, " and ")
+
+
+def either_in_words(names: Sequence[str]) -> str:
+    """``a, b or c``; one name as it is."""
+    return _joined(names, " or ")
+
+
+def _joined(names: Sequence[str], last: str) -> str:
+    return last.join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def counted(number: int, noun: str) -> str:

@@ -133,12 +133,11 @@ def _of_operation(one: CombinationResult) -> dict[str, str]:
 def _one_at_a_time(cells: Sequence[Mapping[str, str]], names: Sequence[str]) -> CombinationLabels:
     """The baseline, and of each other combination the one level that is different."""
     first = cells[0]
-    usual = list(first.values())
     rows = []
     for row in cells:
         changed = [name for name in names if _bare(row.get(name, "")) != _bare(first.get(name, ""))]
         told = [_beside(row.get(name, NOT_APPLICABLE), first.get(name, "")) for name in changed]
-        told = told or [one for one in usual if _bare(one) != AS_FOUND]
+        told = told or [one for one in first.values() if _bare(one) != AS_FOUND]
         rows.append((", ".join(changed) or BASELINE, ", ".join(told)))
     # a setting that nobody could read tells nothing
     baseline = ", ".join(f"{name} {level}" for name, level in first.items() if level != AS_FOUND)

@@ -48,10 +48,10 @@ class QueryAnswer:
         The columns in order.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, query: str, calls: _InterruptibleCalls) -> None:
         self._connection = connection
         self._query = query
-        self._calls = _InterruptibleCalls(connection)
+        self._calls = calls
         self._calls.result_of(lambda: connection.execute(query))
         self.columns = _distinct([(str(name), str(kind)) for name, kind, *_ in connection.description or []])
 
@@ -130,17 +130,16 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
     # reading 10 000 footers takes a second; a question about the tables themselves mentions none
     mentioned = {name for name in TABLE_NAMES if re.search(rf"\b{name}\b", query, re.IGNORECASE)}
     connection = duckdb.connect()
+    calls = _InterruptibleCalls(connection)
     _limit(connection, memory_bytes or memory_of_process() // 2)
     try:
-        files = _InterruptibleCalls(connection).result_of(
-            lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES))
-        )
+        files = calls.result_of(lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES)))
         _lock(connection, files)
     except duckdb.Error as error:
         # nothing of the query is in it yet
         raise _damage(error, query) from error
     with _mistakes_told(query):
-        return QueryAnswer(connection, query)
+        return QueryAnswer(connection, query, calls)
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:

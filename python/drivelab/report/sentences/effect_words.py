@@ -14,6 +14,7 @@ from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_words
 from drivelab.report.numerals import THIN_SPACE, number_text
+from drivelab.report.sentences.contest import DIFFERS_FROM
 
 # with so few, Student's t and the correction for several levels leave hardly anything settled
 FEW_BLOCKS_MAX = 4
@@ -152,10 +153,20 @@ def change_size(effect: LevelEffect) -> float:
     return max(value, 1 / value)
 
 
+def is_of_a_size(effect: LevelEffect) -> bool:
+    """Whether a change was shown that is more than a few per cent: a smaller one is none that matters."""
+    return effect.verdict == "matters" or (effect.verdict == "differs" and change_size(effect) >= DIFFERS_FROM)
+
+
 def change_words(effect: LevelEffect) -> str:
     """How much slower or faster: ``3.2 times as fast``, ``12 % slower``, ``0.3 % slower``."""
     ratio = replace(effect.ratio, low=None, high=None)
     return ratio_change(ratio, is_more_slower="latency" in effect.metric)
+
+
+def change_between(new: float, base: float, *, is_more_slower: bool) -> str:
+    """How much slower or faster one number is than another, of which no interval is told: ``12 % slower``."""
+    return ratio_change(Estimate(new / base, None, None, "1", 1, 1.0, ""), is_more_slower=is_more_slower)
 
 
 def ratio_change(ratio: Estimate, *, is_more_slower: bool, is_span_alone: bool = False) -> str:

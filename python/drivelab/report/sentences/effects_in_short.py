@@ -11,12 +11,19 @@ from statistics import fmean
 
 from drivelab.model.level_words import factor_words, is_quantity, level_text, levels_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
+from drivelab.model.names import either_in_words
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, name_in, word_count
-from drivelab.report.sentences.contest import DIFFERS_FROM
-from drivelab.report.sentences.effect_words import change_size, change_words, main_operation, ratio_change, than_words
+from drivelab.report.sentences.effect_words import (
+    change_size,
+    change_words,
+    is_of_a_size,
+    main_operation,
+    ratio_change,
+    than_words,
+)
 
 # of a kind of verdict in one sentence; the table has all
 NAMED_MAX = 3
@@ -64,7 +71,7 @@ def effects_in_short(
     told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
     words = _Words(answer, told, has_numbers)
     # what survives a power cut comes first
-    matters = sorted(filter(_is_of_a_size, told), key=lambda one: (not words.is_durable(one), -change_size(one)))
+    matters = sorted(filter(is_of_a_size, told), key=lambda one: (not words.is_durable(one), -change_size(one)))
     seen = sorted((one for one in told if _is_seen(one, len(told))), key=change_size, reverse=True)
     counted = tuple(words.counted(told))
     if matters and counted and not words.is_durable(matters[0]):
@@ -79,11 +86,6 @@ def effects_in_short(
     yield from _in_few_words(words, lambda few: [*few.others(matters[1:], small, none), *few.pairs(answer.pairs)])
     unknown = [one for one in told if one not in seen[:1]]
     yield from _in_few_words(words, lambda few: few.unknown(unknown, is_other=is_other))
-
-
-def _is_of_a_size(effect: LevelEffect) -> bool:
-    """Whether a change was shown that is more than a few per cent: a smaller one is none that matters."""
-    return effect.verdict == "matters" or (effect.verdict == "differs" and change_size(effect) >= DIFFERS_FROM)
 
 
 def _is_seen(effect: LevelEffect, tried: int) -> bool:
@@ -207,7 +209,7 @@ class _Words:
 
     def pairs(self, pairs: Sequence[LevelEffect]) -> Iterator[str]:
         """Which levels beside the first differ among each other, the largest difference first."""
-        apart = sorted(filter(_is_of_a_size, pairs), key=change_size, reverse=True)
+        apart = sorted(filter(is_of_a_size, pairs), key=change_size, reverse=True)
         told = []
         for one in apart:
             where = self._where(one)
@@ -255,7 +257,7 @@ class _Words:
         if len(effects) < len(self.told):
             return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
-        of_what = _some(factors, ", ", self.most) if len(factors) > self.most else _either(factors)
+        of_what = _some(factors, ", ", self.most) if len(factors) > self.most else either_in_words(factors)
         what = f"no {'other ' if is_other else ''}effect of {of_what}"
         return f"with {repeats} {what} stands out from the scatter; {it_takes}"
 
@@ -296,11 +298,6 @@ class _Words:
         has_label = len(self._labels) > 1 or is_label_told
         label = self._labels.get(effect.workload, effect.workload) if has_label else ""
         return " ".join(filter(None, (label, f"on {effect.target}" if len(self._targets) > 1 else "")))
-
-
-def _either(names: Sequence[str]) -> str:
-    """``a, b or c``."""
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _some(names: Sequence[str], between: str, most: int) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import level_text, levels_phrase
+from drivelab.model.names import either_in_words
 from drivelab.model.run_answer import LevelEffect
 from drivelab.report.numerals import number_text
-from drivelab.report.sentences.contest import DIFFERS_FROM
-from drivelab.report.sentences.effect_words import change_size, ratio_change, than_words
+from drivelab.report.sentences.effect_words import is_of_a_size, ratio_change, than_words
 
-# "xfs, ext3 and btrfs"; of more the number is told
+# "xfs, ext3 or btrfs"; of more the number is told
 _NAMED_MAX = 3
 # a bound is told as a factor from here on, below it in per cent
 _TIMES_FROM = 2.0
@@ -37,7 +35,7 @@ def overall_sentences(overall: Sequence[LevelEffect], factor: str) -> Iterator[s
         return
     leader, *others = _fastest_first(effects)
     ahead = {_other(one, leader): one for one in effects if leader in (one.level, one.baseline)}
-    behind = [level for level in others if level in ahead and _is_apart(ahead[level])]
+    behind = [level for level in others if level in ahead and is_of_a_size(ahead[level])]
     level_with = [level for level in others if level not in behind]
     where = f"Over all {effects[0].combination_count} workloads (geometric mean)"
     if not behind:
@@ -48,8 +46,8 @@ def overall_sentences(overall: Sequence[LevelEffect], factor: str) -> Iterator[s
         yield f"{told}: {both} differ by {_bound_words(_bound(widest))} at most{others_too}."
         return
     nearest = ahead[behind[0]]
-    ratio = nearest.ratio if nearest.level == leader else _inverse(nearest.ratio)
-    change = ratio_change(ratio, is_more_slower=False, is_span_alone=True)
+    # of the baseline beside the level more is slower
+    change = ratio_change(nearest.ratio, is_more_slower=nearest.level != leader, is_span_alone=True)
     told = f"{where} {levels_phrase({factor: leader})} is {change} {than_words(change)} {level_text(factor, behind[0])}"
     if level_with:
         yield f"{told}, and not apart from {_named(level_with, factor)}."
@@ -68,15 +66,6 @@ def _other(effect: LevelEffect, leader: str) -> str:
     return effect.baseline if effect.level == leader else effect.level
 
 
-def _is_apart(effect: LevelEffect) -> bool:
-    return effect.verdict in ("matters", "differs") and change_size(effect) >= DIFFERS_FROM
-
-
-def _inverse(ratio: Estimate) -> Estimate:
-    value, low, high = (None if end is None else 1 / end for end in (ratio.value, ratio.high, ratio.low))
-    return replace(ratio, value=value, low=low, high=high)
-
-
 def _bound(effect: LevelEffect) -> float:
     """By which factor two levels differ at most."""
     return max(end if end > 1 else 1 / end for end in (effect.ratio.low, effect.ratio.high) if end)
@@ -89,5 +78,4 @@ def _bound_words(bound: float) -> str:
 def _named(levels: Sequence[str], factor: str) -> str:
     if len(levels) > _NAMED_MAX:
         return f"{len(levels)} others"
-    *firsts, last = (level_text(factor, level) for level in levels)
-    return f"{', '.join(firsts)} or {last}" if firsts else last
+    return either_in_words([level_text(factor, level) for level in levels])

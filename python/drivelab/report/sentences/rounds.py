@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import READ_FRACTION, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
@@ -14,7 +13,7 @@ from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.numerals import latency_text, number_text, percent_text, value_writer
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
 from drivelab.report.sentences.contest import times_apart
-from drivelab.report.sentences.effect_words import ratio_change, than_words
+from drivelab.report.sentences.effect_words import change_between, than_words
 
 SCALED_DOWN = "A rehearsal (--quick)"
 # ", and 2 more"
@@ -78,8 +77,7 @@ def _beside(members: Sequence[PhaseRounds], room: int, *, has_lead: bool) -> lis
     ]
     caches = _write_caches([(one.target, series) for one, series, _ in known])
     if is_sure and is_apart:
-        ratio = Estimate(mine.average / its.average, None, None, "1", 1, 1.0, "")
-        change = ratio_change(ratio, is_more_slower=is_low)
+        change = change_between(mine.average, its.average, is_more_slower=is_low)
         ahead = f"{best.target} is {change} {than_words(change)} {other.target}, {values[0]} against {values[1]}"
         ahead = _fitting([ahead, *told[2:]], room - word_count([what, "all steady"]))
         steady = f", {'all' if rest else 'both'} steady" if all(window.is_steady for *_, window in known) else ""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from drivelab.model.apart import ABOUT_THE_SAME
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
@@ -32,8 +33,6 @@ _UNIT = re.compile(r"\s\D+$")
 QUEUE_DEPTH, BLOCK_SIZE = "queue_depth", "block_size"
 # the level of a factor at which it does nothing: what does not know the factor is beside that
 _LEFT_ALONE = {"shift": "0"}
-# an interval may reach much further
-_LEVEL_WITHIN = 1.25
 _METAL = ("SSD", "hard disk")
 _WRITERS: Mapping[str, Callable[[float], str]] = {
     "throughput": format_rate_bytes_per_s,
@@ -138,7 +137,7 @@ def _nearest(
     for who, one in ranked:
         if who in published:
             is_within = low <= (one.estimate.value or 0.0) <= high
-            level = "about level with" if ratio_of(mine, one) < _LEVEL_WITHIN else "not told apart from"
+            level = "about level with" if ratio_of(mine, one) < ABOUT_THE_SAME else "not told apart from"
             return f"{level if is_within else word} {_name(who, drives[who[0]] > 1)} ({_number(one)})"
     return ""
 

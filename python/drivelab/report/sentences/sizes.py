@@ -22,7 +22,6 @@ _FALLS = 1.25
 _JUMPS = 2.0
 # writes that carry this share of the most that any of them do are efficient
 _EFFICIENT = 0.5
-_NOT_TOLD = "Not told whether larger {ios} take longer, the repeats scatter too far"
 
 
 def size_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -43,7 +42,7 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
             told = [(target, *_curve(of)) for target, of in own.items()]
             # which is slower is seen, and not that nobody knows
             texts = [
-                f"{name} {numbers}{f' ({is_it.lower()})' * is_it.startswith(_NOT_TOLD[:8])}"
+                f"{name} {numbers}{f' ({is_it.lower()})' * (is_it == _not_told(own[name]))}"
                 for name, is_it, numbers in told
             ]
             yield from _of_targets(capitalised(what), texts)
@@ -75,8 +74,7 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
     sizes = [format_bytes(one.block_size_bytes or 0) for one in members]
     last, least = len(members) - 1, min(range(len(members)), key=latencies.__getitem__)
     is_slower = _Slower(members)
-    ios = "writes" if members[0].is_durable else "I/Os"
-    not_told = _NOT_TOLD.format(ios=ios)
+    ios, not_told = _ios(members), _not_told(members)
     if is_slower(members[0], members[least], _FALLS):
         ends = sorted({0, least, last})
         return f"Larger {ios} do not always take longer", ", ".join(
@@ -96,6 +94,14 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
         f"Larger {ios} take longer above {sizes[flat]}",
         f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}",
     )
+
+
+def _ios(members: Sequence[CombinationResult]) -> str:
+    return "writes" if members[0].is_durable else "I/Os"
+
+
+def _not_told(members: Sequence[CombinationResult]) -> str:
+    return f"Not told whether larger {_ios(members)} take longer, the repeats scatter too far"
 
 
 def _level(latencies: Sequence[float]) -> str:

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.apart import are_apart
-from drivelab.model.estimate import Estimate
 from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
 from drivelab.report.parts_of_text import capitalised, in_any_of, name_in
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
-from drivelab.report.sentences.effect_words import ratio_change, than_words
+from drivelab.report.sentences.effect_words import change_between, than_words
 from drivelab.report.sentences.overall import overall_sentences
 from drivelab.report.sentences.several_drives import shortened
 
@@ -126,8 +125,8 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     is_alike = times_apart(mine.median, its.median) < DIFFERS_FROM
     if not is_alike and not is_apart:
         return ""
-    ratio = Estimate(mine.median / its.median, None, None, "1", 1, 1.0, "")
-    change = "as fast" if is_alike else ratio_change(ratio, is_more_slower=metric_of(metric).better == "low")
+    is_more_slower = metric_of(metric).better == "low"
+    change = "as fast" if is_alike else change_between(mine.median, its.median, is_more_slower=is_more_slower)
     than = "as" if is_alike else than_words(change)
     at_first = level_text(factor, first.levels[factor])
     where = f"at {levels_phrase({factor: last.levels[factor]})} {than} at {at_first}"

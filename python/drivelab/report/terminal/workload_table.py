@@ -119,7 +119,7 @@ def workload_table(
     metric = _metric(group)
     if len(targets) == 1 and len(set(map(_key, every))) >= _SQUARE_ROWS_MIN:
         heads = (_head(metric), _span_head(group))
-        square = square_table(list(firsts.values())[::-1], partial(_number, metric=metric), heads, clean)
+        square = square_table([firsts[key] for key in rows], partial(_number, metric=metric), heads, clean)
         if square is not None and square.row_count <= rows_max:
             return square, 0
     rows.sort(key=lambda key: _place_among(first, firsts[key]))
