@@ -38,6 +38,17 @@ def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(
     assert "check again" not in told
 
 
+def test_a_rate_that_may_be_a_burst_is_compared_with_a_word_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for target in ("sim:disk-7200", "sim:gp2-100"):
+        run(["check", target, "--quick"])
+    capsys.readouterr()
+    assert run(["compare", "2", "1"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "at sequential I/O; its 3 000/s may be a burst." in told
+    assert "All numbers of sim:gp2-100 may be those of a burst" in told
+    assert "Measure what lasts: drivelab run burst sim:gp2-100." in told
+
+
 def test_a_burst_that_was_measured_settles_what_was_open(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "burst", "sim:gp2-100"]) == 0
     capsys.readouterr()

@@ -55,6 +55,14 @@ class TrialConduct:
     invalid: Collection[str] = ()
 
 
+def pattern_words(asked: Mapping[str, str], *, is_durable: bool) -> str:
+    """What kind of I/O was asked for: ``durable writes``, ``sequential I/O``; empty where it is none of these."""
+    if is_durable:
+        return "durable writes"
+    access = asked.get("access", "")
+    return f"{access} I/O" if access in ("sequential", "random") else ""
+
+
 def reasons_against(
     base: Sequence[TrialConduct], new: Sequence[TrialConduct], compared: Collection[str] = ()
 ) -> tuple[str, ...]:

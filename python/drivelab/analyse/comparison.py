@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.command_changes import command_changes
-from drivelab.analyse.comparability import TrialConduct, reasons_against
+from drivelab.analyse.comparability import TrialConduct, pattern_words, reasons_against
 from drivelab.analyse.comparison_interval import Shift, shifts_between
 from drivelab.analyse.effects import SIGNIFICANCE, holm
 from drivelab.analyse.judged_metric import judged_metric
@@ -304,6 +304,7 @@ def compared_row(
         new=_values(cells[1], new),
         ratio=Estimate(None, None, None, "1", 0, 0.0, ""),
         commands=command_changes(*([one.conduct.commands for one in side] for side in cells)),
+        pattern=pattern_words(cells[1][0].conduct.asked, is_durable=cells[1][0].trial.kind.is_durable),
     )
 
 

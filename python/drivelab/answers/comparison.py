@@ -25,6 +25,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
+from drivelab.model.units import format_quantity
 from drivelab.store.read import StoredRun
 
 _METRICS_APART = metrics_apart(COMPARED_METRICS)
@@ -87,6 +88,7 @@ def compare_runs(
             (theirs, {row.target_new for row in compared.rows}),
         )
     ]
+    perhaps = _perhaps_bursts((*base, *new), [read for side in sides for read in side])
     return Comparison(
         base=tuple(_compared_run(run) for run in base),
         new=tuple(_compared_run(run) for run in new),
@@ -97,7 +99,8 @@ def compare_runs(
         only_new=compared.only_new,
         left_out_base=left_out[0],
         left_out_new=left_out[1],
-        notes=(*_of_lasting([*ours, *theirs]), *_notes(base, new, compared)),
+        perhaps_bursts=perhaps,
+        notes=(*_of_bursts(perhaps), *_of_lasting([*ours, *theirs]), *_notes(base, new, compared)),
         part_differences=_part_differences(base, new),
         distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
     )
@@ -247,6 +250,25 @@ def _found_values(side: Sequence[ReadRun]) -> dict[str, dict[str, None]]:
             for what, amount in stored.amounts.items() if stored else ():
                 values.setdefault(f"{what} of {label}", {})[amount] = None
     return values
+
+
+def _perhaps_bursts(runs: Sequence[StoredRun], read: Sequence[ReadRun]) -> dict[str, float]:
+    """Targets of which nobody knows yet whether they were on burst credit, and the least rate that says so."""
+    found: dict[str, float] = {}
+    for run, its in zip(runs, read, strict=True):
+        targets = {trial.name: trial.target for trial in its.trials}
+        for name, note in trial_notes(run).items():
+            if name in targets and (rate := note.perhaps_burst_per_s) is not None:
+                found[targets[name]] = min(rate, found.get(targets[name], rate))
+    return found
+
+
+def _of_bursts(perhaps: Mapping[str, float]) -> Iterator[str]:
+    for target, rate in perhaps.items():
+        yield (
+            f"All numbers of {target} may be those of a burst: {format_quantity(rate, '1/s')} I/Os a second are what "
+            f"volumes with burst credit give. Measure what lasts: drivelab run burst {target}."
+        )
 
 
 def _of_lasting(trials: Sequence[ComparedTrial]) -> Iterator[str]:

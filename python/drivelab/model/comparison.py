@@ -125,6 +125,8 @@ class MetricComparison:
         What still counts as the same: 0.05 is 5 %.
     commands : tuple of CommandChange
         Device commands per operation on both sides.
+    pattern : str
+        What kind of I/O it is: ``durable writes``, ``sequential I/O``, ``random I/O``; empty where it is none of these.
     """
 
     workload: str
@@ -146,6 +148,7 @@ class MetricComparison:
     detectable_ratio: float | None = None
     margin: float = 0.05
     commands: tuple[CommandChange, ...] = ()
+    pattern: str = ""
 
     @property
     def slowdown(self) -> float | None:
@@ -283,6 +286,8 @@ class Comparison:
         Targets with nothing on the other side to be compared with, where others have that.
     notes : tuple of str
         What limits the comparison.
+    perhaps_bursts : mapping of str to float
+        Targets that may have lived on burst credit, with the I/Os a second at which they did.
     part_differences : tuple of ExplanationDifference
         Where both sides were traced: which part of the latency differs.
     distributions : tuple of DistributionShift
@@ -299,6 +304,7 @@ class Comparison:
     left_out_base: tuple[str, ...] = ()
     left_out_new: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    perhaps_bursts: Mapping[str, float] = field(default_factory=dict)
     part_differences: tuple[ExplanationDifference, ...] = ()
     distributions: tuple[DistributionShift, ...] = ()
     counts: Mapping[str, int] = field(init=False)
@@ -340,6 +346,7 @@ class Comparison:
             "left_out_base": list(self.left_out_base),
             "left_out_new": list(self.left_out_new),
             "notes": list(self.notes),
+            "perhaps_bursts": dict(self.perhaps_bursts),
             "part_differences": [one.to_json() for one in self.part_differences],
             "distributions": [asdict(one) for one in self.distributions],
         }

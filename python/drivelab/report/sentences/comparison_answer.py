@@ -11,7 +11,7 @@ from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
-from drivelab.model.units import format_percent
+from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.numerals import THIN_SPACE, number_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 from drivelab.report.sentences.comparison import (
@@ -135,7 +135,7 @@ def _answer(comparison: Comparison) -> str:
         others = f"; the only one of {len(judged)} numbers that changed" if len(judged) > 1 else ""
         return f"{_change(changed[0], comparison, base, new)}{others}."
     if changed:
-        return _changed(changed, len(judged), base, new)
+        return _changed(changed, len(judged), base, new, _burst_words(comparison))
     seen = [row for row in judged if row.verdict == "seen only" and row.slowdown]
     if seen and len(seen) == len(judged):
         return _seen(seen, comparison, base, new)
@@ -145,7 +145,7 @@ def _answer(comparison: Comparison) -> str:
     return f"No difference between {new} and {base} was shown in {numbers}; that is no proof that there is none."
 
 
-def _changed(changed: Sequence[MetricComparison], count: int, base: str, new: str) -> str:
+def _changed(changed: Sequence[MetricComparison], count: int, base: str, new: str, limit: str) -> str:
     """``xfs was 5 to 65 % faster than ext4 in 6 of 7 numbers``, and how many became slower, by how much."""
     told = []
     for verdict in ("slower", "faster"):
@@ -155,7 +155,18 @@ def _changed(changed: Sequence[MetricComparison], count: int, base: str, new: st
     (change, number), *others = told
     more = "".join(f", and {change} in {number}" for change, number in others)
     where = f"{number} of {count}" if number < count else "both" if count == 2 else f"all {count}"
-    return f"{new} was {change} {than_words(change)} {base} in {where} numbers{more}."
+    return f"{new} was {change} {than_words(change)} {base} in {where} numbers{more}{limit}."
+
+
+def _burst_words(comparison: Comparison) -> str:
+    """That the numbers of a drive may be those of a burst, where the other drive's are not."""
+    found = []
+    for pair in dict.fromkeys((row.target_base, row.target_new) for row in comparison.rows):
+        rates = [comparison.perhaps_bursts.get(target) for target in pair]
+        for rate, whose, other in zip(rates, (f"{pair[0]}'s", "its"), reversed(rates), strict=True):
+            if rate is not None and other is None:
+                found.append(f"; {whose} {format_quantity(rate, '1/s')}/s may be a burst")
+    return found[0] if found else ""
 
 
 def _span_of_changes(least: MetricComparison, most: MetricComparison, verdict: str) -> str:
@@ -179,14 +190,11 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
         return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
     is_same_again = all(run.is_simulated for run in (*comparison.base, *comparison.new))
     why = seen[0].why[0] if seen[0].why and not is_same_again else ""
+    burst = _burst_words(comparison)
     looks = {how: [row for row in seen if looks_words(row) == how] for how in ("faster", "slower", "alike")}
     if looks["faster"] and looks["slower"]:
-        told = [_looked(how, rows) for how, rows in looks.items() if rows]
-        told[0] = told[0].replace(" ", " looked ", 1)
-        counts = f"{', '.join(told[:-1])} and {told[-1]}"
-        can = f"Whether {new} is faster than {base} can't be told{f' from {why}' if why else ''}"
-        return f"{can}: of {len(seen)} numbers {counts}."
-    because = f"; {why}, so {MAY_DIFFER}" if why else ""
+        return _by_pattern(looks, base, new, why, burst) or _counted(looks, base, new, why)
+    because = burst or (f"; {why}, so {MAY_DIFFER}" if why else "")
     if len(seen) == 1:
         return f"{_change(seen[0], comparison, base, new, verb='looked')}{because}."
     how = "faster" if looks["faster"] else "slower"
@@ -195,6 +203,32 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
     where = f"all {len(seen)} numbers" if len(rows) == len(seen) else f"{len(rows)} of {len(seen)} numbers"
     scatter = ", beyond the scatter of repeats" if all(row.is_beyond_repeats for row in rows) else ""
     return f"{new} looked {change} {than_words(change)} {base} in {where}{scatter}{because}."
+
+
+def _by_pattern(looks: Mapping[str, Sequence[MetricComparison]], base: str, new: str, why: str, burst: str) -> str:
+    """``gp2 looked 6 to 15 times as fast as disk at random I/O, and 36 % slower at sequential I/O``.
+
+    Empty where one kind of I/O is among those that look faster and among those that look slower.
+    """
+    patterns = {how: list(dict.fromkeys(row.pattern for row in rows)) for how, rows in looks.items()}
+    if looks["alike"] or not all(map(all, patterns.values())) or {*patterns["faster"]} & {*patterns["slower"]}:
+        return ""
+    told: list[str] = []
+    for how in ("faster", "slower"):
+        rows = sorted(looks[how], key=size_of_change)
+        change, kinds = _span_of_changes(rows[0], rows[-1], how), names_in_words(patterns[how])
+        told.append(f"{change} {'' if told else f'{than_words(change)} {base} '}at {kinds}")
+    runs = "" if burst or not why else f"From {why}, "
+    return f"{runs}{new} looked {', and '.join(told)}{burst}."
+
+
+def _counted(looks: Mapping[str, Sequence[MetricComparison]], base: str, new: str, why: str) -> str:
+    """That some numbers look faster and others slower, and how many of each."""
+    told = [_looked(how, rows) for how, rows in looks.items() if rows]
+    told[0] = told[0].replace(" ", " looked ", 1)
+    counts = f"{', '.join(told[:-1])} and {told[-1]}"
+    can = f"Whether {new} is faster than {base} can't be told{f' from {why}' if why else ''}"
+    return f"{can}: of {sum(map(len, looks.values()))} numbers {counts}."
 
 
 def _looked(how: str, rows: Sequence[MetricComparison]) -> str:

@@ -122,3 +122,37 @@ def test_advice_that_has_room_is_never_cut_in_a_sentence() -> None:
     lines = comparison_text(Comparison(*sides, margin=0.05, rows=rows, notes=notes), is_whole=False).splitlines()
     assert lines[-3].endswith("nothing is judged.")
     assert lines[-2] == "  ... 1 more: --details"
+
+
+def _pair(ratio: float, pattern: str) -> MetricComparison:
+    return replace(seen(ratio), target_base="disk", target_new="gp2", pattern=pattern)
+
+
+def test_kinds_of_io_that_look_faster_and_slower_are_named_where_they_are_apart() -> None:
+    rows = (_pair(0.1, "random I/O"), _pair(0.2, "durable writes"), _pair(1.36, "sequential I/O"))
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    found = Comparison(*sides, margin=0.05, rows=rows)
+    told = (
+        "gp2 looked 5.0 to 10 times as fast as disk at random I/O and durable writes, and 36 % slower at sequential I/O"
+    )
+    assert answers(found)[0] == f"From one run each, {told}."
+    # what may not last is said with it
+    on_credit = replace(found, perhaps_bursts={"gp2": 3000.0})
+    assert answers(on_credit)[0] == f"{told}; its 3 000/s may be a burst."
+    assert len(answers(on_credit)[0].split()) <= 30
+    # random I/O both faster and slower
+    both = replace(found, rows=(*rows, _pair(1.5, "random I/O")))
+    assert answers(both)[0].startswith("Whether gp2 is faster than disk can't be told from one run each: of 4 numbers")
+
+
+def test_a_rate_that_may_be_a_burst_is_no_advantage_without_a_word_of_it() -> None:
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    found = Comparison(*sides, margin=0.05, rows=(_pair(0.1, "random I/O"),), perhaps_bursts={"disk": 3000.0})
+    assert answers(found)[0].endswith("disk for appends; disk's 3 000/s may be a burst.")
+    judged = replace(found, rows=tuple(replace(_pair(ratio, ""), verdict="faster") for ratio in (0.1, 0.2)))
+    assert answers(judged)[0] == (
+        "gp2 was 5.0 to 10 times as fast as disk in both numbers; disk's 3 000/s may be a burst."
+    )
+    # of both drives it is no difference between them
+    both = replace(judged, perhaps_bursts={"disk": 3000.0, "gp2": 3000.0})
+    assert "burst" not in answers(both)[0]
