@@ -18,7 +18,7 @@ from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal import wrapped
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.run_matrix import matrix_of
-from drivelab.report.terminal.workload_table import row_count, workload_table
+from drivelab.report.terminal.workload_table import workload_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,8 +29,6 @@ _TABLE_LINES_MAX = 20
 _TABLE_LINES_MIN = 4
 # warnings give way before tables have less
 _TABLE_LINES_KEPT = 12
-# that tells of tables that have no room
-_REST_LINES = 2
 # of 30 where the console tells of failures and where the run lies
 _LINES_MAX = 26
 # of a table besides its rows: the gap above it, its title, and its heads
@@ -133,28 +131,31 @@ def _screen(
         parts += [Text(), table]
         parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
         groups = []
-    fits = sum(row_count(group) + _OTHER_LINES for group in groups) <= room
     for place, group in enumerate(groups):
         if room < _TABLE_LINES_MIN:
-            rest = len(groups) - place
-            told_of = "the table of another workload" if rest == 1 else f"tables of {rest} more workloads"
-            parts += [Text(), Text(f"  {told_of}: --details", style="dim")]
+            parts += [Text(), Text(f"  {_other_tables(len(groups) - place)}: --details", style="dim")]
             break
-        # what was asked first comes first, and whole where it can
-        lines = room if fits or place == len(groups) - 1 else max(_TABLE_LINES_MIN, room - _REST_LINES)
         table, more = workload_table(
             group,
-            lines - _OTHER_LINES,
+            room - _OTHER_LINES,
             clean,
             is_one_at_a_time=is_one_at_a_time,
             first=answer.tracked_levels(group[0].workload),
         )
         parts += [Text(), Text(f"  {clean(table_title(group, all_rows))}", style="bold"), table]
-        parts += [Text(f"  and {more} more: --details", style="dim")] if more else []
+        if more:
+            others = len(groups) - place - 1
+            told_of = f"and {more} more{f', and {_other_tables(others)}' if others else ''}"
+            parts.append(Text(f"  {told_of}: --details", style="dim"))
+            break
         room -= table.row_count + _OTHER_LINES
     told = list(warning_lines(warnings, plain, warnings_max))
     parts += [Text(), *told] if told else []
     return Group(*parts)
+
+
+def _other_tables(count: int) -> str:
+    return "the table of another workload" if count == 1 else f"tables of {count} more workloads"
 
 
 def table_lines_of(

@@ -28,6 +28,7 @@ from drivelab.report.combination_labels import (
     own_factors,
 )
 from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
+from drivelab.report.terminal.shown_rows import shown_places
 from drivelab.report.terminal.square_table import square_table
 from drivelab.report.terminal.wrapped import WIDTH
 
@@ -125,9 +126,9 @@ def workload_table(
     rows.sort(key=lambda key: _place_among(first, firsts[key]))
     labels = combination_labels([firsts[key] for key in rows], is_one_at_a_time=is_one_at_a_time)
     columns = _columns(metric, list(targets), group)
-    shown = _spread(len(rows), rows_max, sum(_place_among(first, firsts[key]) < len(first) for key in rows))
-    numbers = []
-    tells_others = _tells_others(list(targets), group, metric)
+    leading = sum(_place_among(first, firsts[key]) < len(first) for key in rows)
+    shown = shown_places([dict(key) for key in rows], rows_max, leading)
+    tells_others, numbers = _tells_others(list(targets), group, metric), []
     for key in (rows[place] for place in shown):
         pairs = [_number(members.get(key), metric) for members in targets.values()]
         cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
@@ -275,20 +276,6 @@ def _without_repeated(row: Sequence[str], before: Sequence[str] | None) -> list[
     while before is not None and same < len(row) - 1 and row[same] == before[same]:
         same += 1
     return [*[""] * same, *row[same:]]
-
-
-def _spread(count: int, most: int, leading: int = 0) -> list[int]:
-    """Places of the rows that are shown: all, or some from the first to the last, with a line for how many are not.
-
-    Those that lead are shown in any case, as far as the last of the others leaves room.
-    """
-    room = max(2, most - 1)
-    # a line for the rest is worth a row
-    if count <= max(most, room + 1):
-        return list(range(count))
-    leading = min(leading, room - 2)
-    rest = room - leading
-    return [*range(leading), *(leading + round(at * (count - leading - 1) / (rest - 1)) for at in range(rest))]
 
 
 def _metric(group: Sequence[CombinationResult]) -> str:

@@ -19,7 +19,6 @@ from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnsw
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.combinations_table import combinations_table
 from drivelab.report.finding_lines import FindingLine
-from drivelab.report.terminal import workload_table
 from drivelab.report.terminal.run_screen import render_run_screen, warning_lines
 from drivelab.store.read import open_run
 
@@ -64,8 +63,8 @@ def test_levels_that_repeat_are_written_once(
     lines = screen("write-size-two-drives", capsys, monkeypatch)
     place = next(place for place, line in enumerate(lines) if line.startswith("  1 B"))
     assert lines[place].split()[:5] == ["1", "B", "0", "B", "on"]
-    assert lines[place + 1].split()[:3] == ["512", "B", "off"], "of the same block size"
-    assert lines[place + 1].index("512 B") == lines[place].index("0 B")
+    assert lines[place + 1].split()[0] == "off", "of the same block size and shift"
+    assert lines[place + 1].index("off") == lines[place].index("on")
 
 
 def test_two_factors_make_a_square(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,13 +381,6 @@ def test_the_name_of_a_simulated_drive_is_whole_or_broken_behind_its_kind(
         rows.append(CombinationResult(name, "ios", "reads", mine, {}, {"iops": metric}, "iops", ("a",) * 3, 4096))
     lines = of_many(*rows)
     assert [line for line in lines if "sim:" in line or "micron" in line] == heads
-
-
-def test_no_row_is_left_out_for_the_line_that_says_so() -> None:
-    assert [workload_table._spread(count, 2) for count in (2, 3, 5)] == [[0, 1], [0, 1, 2], [0, 4]]
-    assert workload_table._spread(7, 4) == [0, 3, 6]
-    assert workload_table._spread(9, 6, 3) == [0, 1, 2, 3, 8]
-    assert workload_table._spread(9, 3, 3) == [0, 8]
 
 
 def test_tables_of_one_target_each_name_it() -> None:
