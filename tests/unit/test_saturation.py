@@ -91,3 +91,9 @@ def test_beyond_the_knee_a_sentence_says_what_is_won_and_lost() -> None:
 
 def test_without_anything_beyond_the_knee_there_is_no_sentence() -> None:
     assert saturation(DEPTHS, rates(1000), [1.0] * len(DEPTHS)) is None
+
+
+def test_a_latency_that_grows_a_hundredfold_is_written_out() -> None:
+    found = saturation([1, 2, 128], [100, 100, 100], [1e7, 2e7, 1.284e9])
+    assert found is not None
+    assert found.short_text == "adds 0 % IOPS and 130x latency"

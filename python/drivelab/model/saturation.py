@@ -74,7 +74,12 @@ class Saturation:
         if self.latency_ratio is None:
             return rate
         joined = "and" if percent >= 0 else "and brings"
-        return f"{rate} {joined} {self.latency_ratio:.2g}x latency"
+        return f"{rate} {joined} {_two_digits(self.latency_ratio)}x latency"
+
+
+def _two_digits(value: float) -> str:
+    """``3.9``, ``130``: never ``1.3e+02``."""
+    return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):.0f}"
 
 
 def saturation(

@@ -84,7 +84,8 @@ def queue_depth(sets: Sequence[ResultSet]) -> Figure | None:
         return None
     plots = [lines[begin : begin + LINES_PER_PLOT] for begin in range(0, len(lines), LINES_PER_PLOT)]
     shown = [one for line in lines for point in (*line.rates, *line.latencies) for one in point.members]
-    words = [*_sentences(lines), RULE, event_words(shown), caption_end(shown)]
+    rule = RULE if any(line.knee is not None for line in lines) else ""
+    words = [*_sentences(lines), rule, event_words(shown), caption_end(shown)]
     return Figure(
         key="queue-depth",
         title="What more outstanding I/Os bring, and what they cost",
@@ -127,7 +128,8 @@ def _sentences(lines: Sequence[_Line]) -> list[str]:
             text = beyond.text.replace(" %", "\u00a0%").replace("x latency", f"{THIN_SPACE}× the latency")
             found.append(lead + (text[0].lower() + text[1:] if lead else text))
         elif knee is None and len(line.rates) > 2:
-            found.append(f"{lead}the rate still grows at {last:g} outstanding, the most that was measured.")
+            text = f"{lead}the rate still grows at {last:g} outstanding, the most that was measured."
+            found.append(text[0].upper() + text[1:] if not lead else text)
     return found
 
 

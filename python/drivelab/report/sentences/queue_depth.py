@@ -14,6 +14,10 @@ from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
 
 QUEUE_DEPTH = "queue_depth"
+# of several drives what more outstanding bring is told from here on
+_WORTH_A_WORD = 1.2
+# what brings so much more than the highest depth is told in its place
+_ABOVE_LAST = 1.02
 
 
 def depth_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -36,8 +40,11 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
     for (_, label), of in groups.items():
         what = capitalised(label) if is_varied or len(groups) > 1 else ""
         if len(of) > 1 and all(_full(members) for members in of.values()):
-            lead = f"{what}, best queue depth" if what else "Best queue depth"
-            yield f"{lead}: {'; '.join(_in_short(*one) for one in of.items())}."
+            lead = f"{what}, best trade" if what else "Best trade"
+            if all(_perhaps_best(_full(members)) for members in of.values()):
+                yield f"{lead} of rate and latency: not told, the repeats scatter too far."
+            else:
+                yield f"{lead}: {'; '.join(_in_short(*one) for one in of.items())}."
             continue
         for target, members in of.items():
             place = " ".join(filter(None, (what, f"on {target}" if several_targets else "")))
@@ -60,12 +67,30 @@ def _full(members: Sequence[CombinationResult]) -> list[CombinationResult]:
 
 
 def _in_short(target: str, members: Sequence[CombinationResult]) -> str:
-    """``2 on sim:gp2-100, 2 920 IOPS at 680 us``; where the lowest is best also what the highest brings."""
+    """``2 at a time on sim:gp2-100, 2 920 IOPS at 680 us``, and what the highest brings where that is worth a word."""
     full = _full(members)
-    knee, last = _knee(full), full[-1]
-    more = f", and {_depth(last)} bring {_more(last, knee)}" if knee is full[0] else ""
+    if perhaps := _perhaps_best(full):
+        return f"not told on {target}, where {perhaps} may be it"
+    knee = _knee(full)
+    last = _most_beyond(full, knee)
+    rates = [one.metrics[RATE].median for one in (last, knee)]
+    is_worth = knee is full[0] or rates[0] > _WORTH_A_WORD * rates[1]
+    more = f" ({_depth(last)} bring {_more(last, knee)})" if knee is not last and is_worth else ""
     latency = f" at {latency_text(knee.metrics[LATENCY].median)}" if LATENCY in knee.metrics else ""
-    return f"{_depth(knee)}{' or more' if knee is last else ''} on {target}, {_rate(knee)}{latency}{more}"
+    return f"{_depth(knee)}{' or more' if knee is full[-1] else ''} at a time on {target}, {_rate(knee)}{latency}{more}"
+
+
+def _perhaps_best(members: Sequence[CombinationResult]) -> str:
+    """The depths that may be the best trade, where the repeats do not tell two neighbours from all others."""
+    powers = [
+        [end**2 / _depth(one) for end in (one.metrics[RATE].lowest, one.metrics[RATE].highest)] for one in members
+    ]
+    surely = max(low for low, _ in powers)
+    places = [place for place, (_, high) in enumerate(powers) if high >= surely]
+    if places[-1] - places[0] <= 1:
+        return ""
+    first, last = members[places[0]], members[places[-1]]
+    return f"{_depth(first)} to {_depth(last)}{' or more' if last is members[-1] else ''} at a time"
 
 
 def _knee(members: Sequence[CombinationResult]) -> CombinationResult:
@@ -92,11 +117,26 @@ def _is_reached(one: CombinationResult) -> bool:
 
 def _best_of(members: Sequence[CombinationResult]) -> str:
     first, last, knee = members[0], members[-1], _knee(members)
+    if perhaps := _perhaps_best(members):
+        at_most = max(members, key=lambda one: one.metrics[RATE].median)
+        waits = f" at {latency_text(at_most.metrics[LATENCY].median)}" if LATENCY in at_most.metrics else ""
+        return (
+            f"{capitalised(perhaps)} may be the best trade, the repeats scatter too far to tell; the most is "
+            f"{_rate(at_most)}{waits} with {_depth(at_most)}"
+        )
     times = number_text(knee.metrics[RATE].median / first.metrics[RATE].median, 2)
     grown = "" if knee is first else f", {times} times those of {_depth(first)}{_waits(knee, first)}"
     if knee is last:
         return f"{_depth(knee)} or more at a time are best: {_rate(knee)}, still growing{grown}"
-    return f"{_depth(knee)} at a time {_verb(knee)} the best trade, {_rate(knee)}{grown}; {_beyond(last, knee)}"
+    beyond = _beyond(_most_beyond(members, knee), knee)
+    return f"{_depth(knee)} at a time {_verb(knee)} the best trade, {_rate(knee)}{grown}; {beyond}"
+
+
+def _most_beyond(members: Sequence[CombinationResult], knee: CombinationResult) -> CombinationResult:
+    """The depth that brings the most beyond the knee: the last, if none before it brings more than that."""
+    beyond = [one for one in members if _depth(one) > _depth(knee)] or [knee]
+    most = max(beyond, key=lambda one: one.metrics[RATE].median)
+    return most if most.metrics[RATE].median > _ABOVE_LAST * beyond[-1].metrics[RATE].median else beyond[-1]
 
 
 def _verb(one: CombinationResult) -> str:

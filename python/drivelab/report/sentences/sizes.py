@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from drivelab.model.apart import are_apart, scatter_of
 from drivelab.model.judged_metric import LATENCY
@@ -39,32 +40,45 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
         own = {target: members for (name, target), members in curves.items() if name == workload}
         what = label_of(answer, BLOCK_SIZE, next(iter(own.values()))[0])
         if several:
-            told = [(target, *_curve(of)) for target, of in own.items()]
-            # which is slower is seen, and not that nobody knows
-            texts = [
-                f"{name} {numbers}{f' ({is_it.lower()})' * (is_it == _not_told(own[name]))}"
-                for name, is_it, numbers in told
-            ]
-            yield from _of_targets(capitalised(what), texts)
+            yield from _of_targets(what, own)
             return
         (members,) = own.values()
-        (is_slower, numbers), (_, fewer) = _curve(members), _curve(members, has_middle=False)
-        short, least = f"{is_slower}: {what}, {numbers}", f"{is_slower}: {what}, {fewer}"
+        whole, fewer = _curve(members), _curve(members, has_middle=False)
+        short, least = (f"{one.is_slower}{one.above}: {what}, {one.numbers}" for one in (whole, fewer))
         long = f"{short}{_efficient(members)}" if number == 0 else short
         yield f"{next((one for one in (long, short) if len(one.split()) <= WORDS_MAX), least)}."
 
 
-def _of_targets(what: str, told: Sequence[str]) -> Iterator[str]:
-    """The curves of all targets in a sentence, or in one each where that is too long."""
-    together = f"{what}: {'; '.join(told)}."
+def _of_targets(what: str, curves: Mapping[str, Sequence[CombinationResult]]) -> Iterator[str]:
+    """The curves of all targets in a sentence, or in one each where that is too long.
+
+    Whether larger ones take longer comes first where that is the same on all targets, else with each.
+    """
+    found = {name: _curve(members) for name, members in curves.items()}
+    is_slower = {one.is_slower for one in found.values()}
+    lead = f"{next(iter(is_slower))}: {what}, " if len(is_slower) == 1 else f"{capitalised(what)}: "
+    told = [
+        f"{name} {one.numbers}{'' if len(is_slower) == 1 else f' ({one.is_slower[:1].lower()}{one.is_slower[1:]})'}"
+        for name, one in found.items()
+    ]
+    together = f"{lead}{'; '.join(told)}."
     if len(together.split()) <= WORDS_MAX:
         yield together
     else:
-        yield f"{what}: {told[0]}."
+        yield f"{lead}{told[0]}."
         yield from (f"{one}." for one in told[1:])
 
 
-def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """Whether larger ones are slower, from which size on, and the latencies."""
+
+    is_slower: str
+    numbers: str
+    above: str = ""
+
+
+def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> _Curve:
     """Whether larger ones are slower, and the latencies.
 
     ``781 us up to 4 KiB, 4.9 ms at 1 MiB``, with what lies between where it jumps and there is room; or a size that
@@ -77,23 +91,20 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
     ios, not_told = _ios(members), _not_told(members)
     if is_slower(members[0], members[least], _FALLS):
         ends = sorted({0, least, last})
-        return f"Larger {ios} do not always take longer", ", ".join(
-            f"{latency_text(latencies[place])} at {sizes[place]}" for place in ends
-        )
+        told = ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in ends)
+        return _Curve(f"Larger {ios} do not always take longer", told)
     flat = _flat_until(members, is_slower)
     span = f"{_level(latencies[: flat + 1])} {'up to' if flat else 'at'} {sizes[flat]}"
     if flat == last:
         is_told = max(latencies) <= _FALLS * latencies[0]
-        return f"Larger {ios} take no longer" if is_told else not_told, span
+        return _Curve(f"Larger {ios} take no longer" if is_told else not_told, span)
     slowest = max(members[: flat + 1], key=_latency)
     if members[last].metrics[LATENCY].lowest <= slowest.metrics[LATENCY].highest:
-        return not_told, f"{_level(latencies)} up to {sizes[last]}"
+        return _Curve(not_told, f"{_level(latencies)} up to {sizes[last]}")
     is_jump = has_middle and flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
     between = f", {_level(latencies[flat + 1 : last])} up to {sizes[last - 1]}" if is_jump else ""
-    return (
-        f"Larger {ios} take longer above {sizes[flat]}",
-        f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}",
-    )
+    numbers = f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
+    return _Curve(f"Larger {ios} take longer", numbers, f" above {sizes[flat]}")
 
 
 def _ios(members: Sequence[CombinationResult]) -> str:

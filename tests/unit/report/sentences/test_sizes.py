@@ -63,7 +63,9 @@ def test_each_target_at_the_first_level_of_every_other_factor() -> None:
         for cache in ("on", "off")
     ]
     of_first, of_second = told(*rows)
-    assert of_first == "Write + fdatasync (shift 0 B, cache on): fast 100 us up to 4 KiB, 800 us at 1 MiB."
+    assert of_first == (
+        "Larger writes take longer: write + fdatasync (shift 0 B, cache on), fast 100 us up to 4 KiB, 800 us at 1 MiB."
+    )
     assert of_second == "slow 900 us up to 4 KiB, 7.20 ms at 1 MiB."
 
 
@@ -72,8 +74,10 @@ def test_of_several_targets_each_curve_is_named_and_at_the_levels_that_the_targe
     rows = [at(size, 100, "sdb", cache="on") for size in sizes] + [
         at(size, 300, "sdc", cache="as-found") for size in sizes
     ]
-    assert told(*rows) == ["Write + fdatasync: sdb 100 us up to 1 MiB; sdc 300 us up to 1 MiB."]
-    assert told(*rows[:3], rows[3]) == ["Write + fdatasync: sdb 100 us up to 1 MiB."]
+    assert told(*rows) == [
+        "Larger writes take no longer: write + fdatasync, sdb 100 us up to 1 MiB; sdc 300 us up to 1 MiB."
+    ]
+    assert told(*rows[:3], rows[3]) == ["Larger writes take no longer: write + fdatasync, sdb 100 us up to 1 MiB."]
 
 
 def test_few_sizes_and_sizes_that_are_not_varied_are_no_curve() -> None:
@@ -108,9 +112,12 @@ def test_sizes_that_scatter_into_each_other_are_not_told_apart() -> None:
     ]
     others = [replace(one, target="sdc") for one in rows]
     assert told(*rows, *others)[0] == (
-        "Write + fdatasync: sdb 181 us to 4.19 ms up to 1 MiB (not told whether larger writes take longer, "
-        "the repeats scatter too far)."
+        "Not told whether larger writes take longer, the repeats scatter too far: write + fdatasync, "
+        "sdb 181 us to 4.19 ms up to 1 MiB."
     )
+    # where drives differ in that each has its own
+    grows = [replace(at(size, latency), target="sdd") for size, latency in ((1, 100), (4096, 100), (1 << 20, 800))]
+    assert told(*rows, *grows)[1] == "sdd 100 us up to 4 KiB, 800 us at 1 MiB (larger writes take longer)."
     # nor is a last size that scatters into a slow one among the smaller ones, though it is slower than the first
     rows[0], rows[-1] = scattered(at(1, 181), 172, 190), scattered(at(1 << 20, 5_000), 4_400, 5_400)
     assert told(*rows)[0].endswith("the repeats scatter too far: write + fdatasync, 181 us to 5.00 ms up to 1 MiB.")

@@ -155,8 +155,8 @@ def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
     joint = joint_report([open_run(RUNS / "write-size-two-drives")])
     sentences = joint.sentences if where == "page" else run_sentences(joint.runs[0].answer)
     of_drives, of_first, of_second = map(plain_text, sentences)
-    what = "Write + fdatasync in reserved space (shift 0 B, write-cache on)"
-    assert of_first == f"{what}: sdb 781 us up to 4 KiB, 4.87 ms at 1 MiB."
+    what = "Larger writes take longer: write + fdatasync in reserved space (shift 0 B, write-cache on)"
+    assert of_first == f"{what}, sdb 781 us up to 4 KiB, 4.87 ms at 1 MiB."
     assert of_second == "sdc 9.56 ms up to 32 KiB, 15.6 ms at 1 MiB."
     assert of_drives == (
         "sdb is 1.6 to 12 times as fast as sdc at write + fdatasync in reserved space; "
