@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.stats
 
 from drivelab.model import apart
-from drivelab.model.apart import are_apart, scatter_of, too_few_runs
+from drivelab.model.apart import are_apart, chance_apart, scatter_of, surely_apart, too_few_runs
 from drivelab.model.estimate import Estimate
 
 
@@ -82,9 +84,54 @@ def test_without_ends_nothing_is_known() -> None:
     assert are_apart(known, Estimate(900.0, None, None, "ns", 1000, 1.0, ""), (3, 1)) is None
 
 
-def test_the_tables_are_those_of_the_distributions() -> None:
-    for place, value in enumerate(apart._STUDENT_T):
-        assert value == pytest.approx(scipy.stats.t.ppf(0.975, place + 1), rel=5e-4)
+@pytest.mark.parametrize("freedom", range(1, 16))
+def test_the_tails_are_those_of_students_t(freedom: int) -> None:
+    for t in (0.0, 0.1, 1.0, 2.0, 4.3, 12.7, 50.0):
+        assert apart._student_tails(t, freedom) == pytest.approx(2 * scipy.stats.t.sf(t, freedom), abs=1e-12)
+
+
+def test_two_intervals_that_touch_are_apart_as_a_normal_variable_of_both_would_be() -> None:
+    one, other = (Estimate(value, value / 1.1, value * 1.1, "ns", 1000, 1000.0, "") for value in (100.0, 121.1))
+    error = np.log(1.1) * np.sqrt(2) / scipy.stats.norm.ppf(0.975)
+    expected = 2 * scipy.stats.norm.sf(np.log(1.211) / error)
+    for pair in ((one, other), (other, one)):
+        assert chance_apart(*pair, (1, 1)) == pytest.approx(expected, rel=1e-5)
+    # however little of an interval faces the other
+    wide = Estimate(100.0, 1.0, 101.0, "ns", 1000, 1000.0, "")
+    assert are_apart(wide, Estimate(103.0, 102.0, 104.0, "ns", 1000, 1000.0, ""), (1, 1)) is True
+
+
+def test_of_many_differences_chance_makes_some_and_these_are_not_told() -> None:
+    random = np.random.default_rng(9)
+
+    def share(count: int, shift: float, moved: int, unlike: float, repeats: int = 3) -> float:
+        """Of so many sets some pair is told; numbers scatter as unlike as the deviation of their logarithm says."""
+        found = 0
+        for _ in range(200):
+            scatters = 0.1 * np.exp(random.normal(0, unlike, count))
+            pairs = []
+            for place, scatter in enumerate(scatters):
+                sides = np.exp(random.normal(0, scatter, (2, repeats)))
+                sides[1] *= shift if place < moved else 1
+                pairs.append((told(sides[0]), told(sides[1])))
+            pooled = scatter_of([(one, repeats) for pair in pairs for one in pair])
+            alone, together = (
+                [chance_apart(*pair, (repeats, repeats), scatter=scatter) or 0.0 for pair in pairs]
+                for scatter in (None, pooled)
+            )
+            found += any(surely_apart(alone, together))
+        return found / 200
+
+    for count, unlike, repeats in product((2, 12, 48), (0.0, 0.7, 1.2), (2, 3)):
+        assert share(count, 1.0, 0, unlike, repeats) <= 0.05 + 2 * (0.05 * 0.95 / 200) ** 0.5
+    # one that is large, and many that are small, are found
+    assert share(48, 3.0, 1, 0.0) > 0.95
+    assert share(48, 1.3, 48, 0.7) > 0.95
+    assert surely_apart([0.04]) == [True]
+    assert surely_apart([]) == []
+
+
+def test_the_expected_ranges_are_those_of_normal_values() -> None:
     random = np.random.default_rng(3)
     for place, value in enumerate(apart._EXPECTED_RANGES):
         assert value == pytest.approx(np.ptp(random.standard_normal((200_000, place + 2)), axis=1).mean(), rel=5e-3)

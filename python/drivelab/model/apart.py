@@ -10,8 +10,11 @@ from drivelab.model.estimate import Estimate
 # expectation of the range of 2, 3, 4 ... independent standard normal values (Tippett 1925); of more the last one,
 # which takes the scatter for larger than it is
 _EXPECTED_RANGES = (1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970, 3.078, 3.173, 3.258, 3.336, 3.407, 3.472)
-# Student's t that 2.5 % exceed, for 1, 2, 3 ... degrees of freedom
-_STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+# more degrees of freedom are not counted on
+_FREEDOM_MAX = 15
+# ends of an interval of 95 % lie so many standard errors from its middle
+_ENDS_95 = 1.959964
+SIGNIFICANCE = 0.05
 # standard error of a median over that of a mean, at most
 _MEDIAN_OVER_MEAN = math.sqrt(math.pi / 2)
 # the width of a histogram's bucket: no median is known better
@@ -70,8 +73,75 @@ def are_apart(
     pairs that are alike at most one in twenty lies apart, also where two scatter
     three times as far as the others (tests/unit/test_apart.py).
     """
-    found = _are_apart(one, other, trial_counts, scatter)
-    return None if found and runs[0] != runs[1] and too_few_runs((1, 1)) else found
+    chance = chance_apart(one, other, trial_counts, runs, scatter)
+    return None if chance is None else chance <= SIGNIFICANCE
+
+
+def chance_apart(
+    one: Estimate,
+    other: Estimate,
+    trial_counts: tuple[int, int],
+    runs: tuple[str, str] = ("", ""),
+    scatter: tuple[float, int] | None = None,
+) -> float | None:
+    """How often chance puts two numbers that are no different as far apart as these: a p-value, or more than that.
+
+    Parameters
+    ----------
+    one, other, trial_counts, runs, scatter
+        As of `are_apart`.
+
+    Returns
+    -------
+    float or None
+        1 where the ends overlap; None where `are_apart` is None.
+    """
+    found = _chance(one, other, trial_counts, scatter)
+    is_apart = found is not None and found <= SIGNIFICANCE
+    return None if is_apart and runs[0] != runs[1] and too_few_runs((1, 1)) else found
+
+
+def surely_apart(
+    chances: Sequence[float], together: Sequence[float] = (), significance: float = SIGNIFICANCE
+) -> list[bool]:
+    """Which of several differences are more than what looking at so many of them gives by chance.
+
+    Parameters
+    ----------
+    chances : sequence of float
+        Of each how often chance alone makes it, in [0, 1], by its own scatter.
+    together : sequence of float, optional
+        The same by the scatter of all of them; left out, `chances`.
+    significance : float
+        How often some difference may be told of a set that has none.
+
+    Returns
+    -------
+    list of bool
+        All `chances` that are at most `significance`, where these are more than chance makes of so many; else
+        those that hold by themselves after Holm's correction (1979). Each of the two ways has half of the
+        `significance` (tests/unit/test_apart.py).
+    """
+    half = significance / 2
+    seen = [chance <= significance for chance in chances]
+    if _binomial_tail(sum(seen), len(seen), significance) <= half or len(seen) == 1:
+        return seen
+    found = [False] * len(chances)
+    # where one scatters less than the others it is apart by its own scatter
+    corrected = list(map(min, chances, together)) if together else chances
+    for rank, place in enumerate(sorted(range(len(chances)), key=corrected.__getitem__)):
+        if corrected[place] * (len(chances) - rank) > half:
+            break
+        found[place] = True
+    return found
+
+
+def _binomial_tail(successes: int, trials: int, probability: float) -> float:
+    """Probability of at least so many."""
+    return sum(
+        math.comb(trials, count) * probability**count * (1 - probability) ** (trials - count)
+        for count in range(successes, trials + 1)
+    )
 
 
 def scatter_of(numbers: Sequence[tuple[Estimate, int]]) -> tuple[float, int] | None:
@@ -97,18 +167,24 @@ def _deviation(low: float, high: float, count: int) -> float:
     return math.log(high / low) / _EXPECTED_RANGES[min(count, 15) - 2]
 
 
-def _are_apart(
+def _chance(
     one: Estimate, other: Estimate, trial_counts: tuple[int, int], scatter: tuple[float, int] | None
-) -> bool | None:
+) -> float | None:
     ends = (one.low, one.high, other.low, other.high)
     if any(end is None for end in ends) or one.value is None or other.value is None:
         return None
     low, high, other_low, other_high = (float(end or 0.0) for end in ends)
     if low <= other_high and other_low <= high:
-        return False
+        return 1.0
+    if min(low, other_low, one.value, other.value) <= 0:
+        return 0.0
+    distance = abs(math.log(one.value / other.value))
     counts = [max(1, count) for count in trial_counts]
-    if max(counts) == 1 or min(low, other_low, one.value, other.value) <= 0:
-        return True
+    if max(counts) == 1:
+        # of each the half that faces the other
+        (below, above) = sorted(((one.value, low, high), (other.value, other_low, other_high)))
+        halves = math.log(below[2] / below[0]), math.log(above[0] / above[1])
+        return math.erfc(distance * _ENDS_95 / (math.sqrt(2.0) * max(math.hypot(*halves), _ERROR_MIN)))
     deviations = [
         _deviation(begin, end, count) if count > 1 else None
         for begin, end, count in ((low, high, counts[0]), (other_low, other_high, counts[1]))
@@ -120,12 +196,12 @@ def _are_apart(
         for one, count in zip(deviations, counts, strict=True)
     ]
     error = max(math.sqrt(sum(parts)), _ERROR_MIN)
-    t = _student_t(scatter[1]) if scatter else _t(parts, counts)
-    return abs(math.log(one.value / other.value)) > t * error
+    freedom = scatter[1] if scatter else _freedom(parts, counts)
+    return _student_tails(distance / error, min(max(1, freedom), _FREEDOM_MAX))
 
 
-def _t(parts: list[float], counts: list[int]) -> float:
-    """Student's t with Welch's degrees of freedom, rounded down."""
+def _freedom(parts: list[float], counts: list[int]) -> int:
+    """Welch's degrees of freedom, rounded down."""
     if min(counts) == 1:
         freedom = max(counts) - 1.0
     else:
@@ -133,8 +209,28 @@ def _t(parts: list[float], counts: list[int]) -> float:
         freedom = sum(parts) ** 2 / squares if squares else float(sum(counts) - 2)
         # a small side that happens to scatter little must not borrow the certainty of a large one
         freedom = min(freedom, 2.0 * (min(counts) - 1))
-    return _student_t(math.floor(freedom + 1e-9))
+    return math.floor(freedom + 1e-9)
 
 
-def _student_t(freedom: int) -> float:
-    return _STUDENT_T[min(max(1, freedom), len(_STUDENT_T)) - 1]
+def _student_tails(t: float, freedom: int) -> float:
+    """Probability that Student's t is further from 0 than this, either way.
+
+    The finite series for whole degrees of freedom: M. Abramowitz, I. Stegun, "Handbook of Mathematical Functions",
+    26.7.3 and 26.7.4.
+    """
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine_square = math.cos(angle) ** 2
+    term = total = 0.0
+    if freedom % 2:
+        term = total = math.cos(angle) if freedom > 1 else 0.0
+        for step in range(3, freedom - 1, 2):
+            term *= cosine_square * (step - 1) / step
+            total += term
+        within = 2 / math.pi * (angle + math.sin(angle) * total)
+    else:
+        term = total = 1.0
+        for step in range(2, freedom - 1, 2):
+            term *= cosine_square * (step - 1) / step
+            total += term
+        within = math.sin(angle) * total
+    return max(0.0, 1.0 - within)

@@ -90,10 +90,10 @@ def span_beside(value: str, low: str, high: str) -> str:
     return f"{low.removesuffix(unit)}–{high.removesuffix(unit)}"
 
 
-def span_between(low: str, high: str) -> str:
-    """A span in a sentence, with the unit once where both have the same: ``290 to 516 MB/s``."""
+def span_between(low: str, high: str, word: str = "to") -> str:
+    """A span or a pair in a sentence, with the unit once where both have the same: ``290 to 516 MB/s``."""
     units = {text[len(text.rstrip(_UNIT_CHARACTERS)) :] for text in (low, high)}
-    return f"{low.removesuffix(units.pop()) if len(units) == 1 else low} to {high}"
+    return f"{low.removesuffix(units.pop()) if len(units) == 1 else low} {word} {high}"
 
 
 def _is_zero(text: str) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from drivelab.model.apart import are_apart
+from drivelab.model.apart import are_apart, chance_apart, scatter_of, surely_apart
+from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import Observation
 
 Subject = tuple[str, str]
@@ -30,6 +31,8 @@ class Contest:
         Whose trials do not describe the drive.
     identities : mapping of subject to tuple of str
         The same for subjects that are one drive in several runs; a subject without one is a drive of its own.
+    is_chance : bool
+        Whether it is one of so many that some lie as far apart by chance (`without_chance`).
     """
 
     title: str
@@ -38,6 +41,7 @@ class Contest:
     ranked: tuple[tuple[Subject, Observation], ...]
     left_out: tuple[Subject, ...] = ()
     identities: Mapping[Subject, tuple[str, ...]] = field(default_factory=dict)
+    is_chance: bool = False
 
     @property
     def of_best_drive(self) -> tuple[tuple[Subject, Observation], ...]:
@@ -68,6 +72,8 @@ class Contest:
         A drive that several runs measured is the best in all of them, or not beyond
         noise. Where there is no other drive, its best run is held against the others.
         """
+        if self.is_chance:
+            return False
         if not self.of_other_drives:
             return self.are_runs_apart
         if not self.is_best_drive_first:
@@ -89,6 +95,43 @@ class Contest:
         best = self.ranked[0][0]
         identity = self.identities.get(subject)
         return subject == best or (identity is not None and identity == self.identities.get(best))
+
+
+def without_chance(contests: Sequence[Contest]) -> list[Contest]:
+    """The contests of one run; those that lie apart and are no more than what so many give by chance are marked."""
+    found = firsts_apart([[(one.estimate, one.trial_count) for _, one in contest.ranked] for contest in contests])
+    return [
+        replace(contest, is_chance=is_first is False and bool(contest.is_beyond_noise))
+        for contest, is_first in zip(contests, found, strict=True)
+    ]
+
+
+def firsts_apart(rankings: Sequence[Sequence[tuple[Estimate, int]]]) -> list[bool | None]:
+    """Of several rankings of one run, in which the first is ahead of all others by more than chance.
+
+    Parameters
+    ----------
+    rankings : sequence of sequence of (Estimate, int)
+        Numbers with how many repeats each has, the best first.
+
+    Returns
+    -------
+    list of bool or None
+        None where nothing tells how far they scatter. How many are looked at is corrected for (`surely_apart`).
+    """
+    scatter = scatter_of([number for ranking in rankings for number in ranking])
+    alone, together = ([_chance(ranking, each) for ranking in rankings] for each in (None, scatter))
+    known = [(one, both) for one, both in zip(alone, together, strict=True) if one is not None and both is not None]
+    sure = iter(surely_apart([one for one, _ in known], [both for _, both in known]))
+    return [None if chance is None else next(sure) for chance in alone]
+
+
+def _chance(ranking: Sequence[tuple[Estimate, int]], scatter: tuple[float, int] | None) -> float | None:
+    """How often chance puts the first so far ahead of all others; None where nothing tells."""
+    (best, count), *others = ranking
+    found = [chance_apart(best, one, (count, its_count), scatter=scatter) for one, its_count in others]
+    known = [chance for chance in found if chance is not None]
+    return max(known, default=1.0) if len(known) == len(found) else None
 
 
 def _all_apart(pairs: Sequence[tuple[Observation, Observation]]) -> bool | None:

@@ -259,7 +259,7 @@ class _Words:
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
         of_what = _some(factors, ", ", self.most) if len(factors) > self.most else either_in_words(factors)
         what = f"no {'other ' if is_other else ''}effect of {of_what}"
-        return f"with {repeats} {what} stands out from the scatter; {it_takes}"
+        return f"with {repeats} {what} is clear; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:
         """The numbers of both levels where they are of one pair of combinations."""

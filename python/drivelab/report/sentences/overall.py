@@ -41,7 +41,7 @@ def overall_sentences(overall: Sequence[LevelEffect], factor: str) -> Iterator[s
     if not behind:
         widest = max(effects, key=_bound)
         both = " and ".join(level_text(factor, level) for level in (widest.baseline, widest.level))
-        told = f"{where} no {factor.replace('_', ' ')} is faster beyond the scatter"
+        told = f"{where} no {factor.replace('_', ' ')} is clearly faster"
         others_too = ", others by less" if len(others) > 1 else ""
         yield f"{told}: {both} differ by {_bound_words(_bound(widest))} at most{others_too}."
         return

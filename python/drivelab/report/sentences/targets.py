@@ -13,7 +13,7 @@ from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import own_factors
 from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import in_any_of
-from drivelab.report.sentences.contest import DIFFERS_FROM, Contest, ratio_of
+from drivelab.report.sentences.contest import DIFFERS_FROM, Contest, ratio_of, without_chance
 from drivelab.report.sentences.several_drives import (
     TIMES_FROM,
     change_text,
@@ -45,7 +45,7 @@ def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
     own = own_factors(answer.rows)
     observations = tuple(_observation(one, name, own) for one, name in known if name in one.metrics)
     by_title: dict[str, list[Contest]] = {}
-    for contest in contests((ResultSet("", "", "", "", observations=observations),)):
+    for contest in without_chance([*contests((ResultSet("", "", "", "", observations=observations),))]):
         by_title.setdefault(contest.title, []).append(contest)
     alike = {title: members for title, members in by_title.items() if _is_undecided(members)}
     # what is the same of several workloads is said once
@@ -72,7 +72,10 @@ def _undecided(groups: Sequence[Sequence[Contest]], titles: Sequence[str], count
     names = sorted({shortened(drive) for members in groups for one in members for (drive, _), _ in one.ranked})
     pair = " and ".join(names) if len(names) == 2 else "The drives"
     where = in_any_of(count, "workload") if len(groups) == count else f"at {_listed(titles)}"
-    return f"{pair} cannot be told apart {_by_repeats(list(chain.from_iterable(groups)))} {where}."
+    every = list(chain.from_iterable(groups))
+    looked = sum(one.is_chance for one in every)
+    chance = f"; {looked} of {len(every)} numbers {'lies' if looked == 1 else 'lie'} apart, as chance has it"
+    return f"{pair} cannot be told apart {_by_repeats(every)} {where}{chance if looked else ''}."
 
 
 def _listed(titles: Sequence[str]) -> str:

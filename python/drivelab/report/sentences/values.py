@@ -10,8 +10,8 @@ from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
-from drivelab.report.parts_of_text import capitalised, in_any_of, name_in
-from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
+from drivelab.report.parts_of_text import capitalised, name_in
+from drivelab.report.sentences.contest import DIFFERS_FROM, firsts_apart, times_apart
 from drivelab.report.sentences.effect_words import change_between, than_words
 from drivelab.report.sentences.overall import overall_sentences
 from drivelab.report.sentences.several_drives import shortened
@@ -25,7 +25,7 @@ _LEVELS_WITH_A_LEAD = 3
 # "and 4 more"
 _WORDS_OF_REST = 3
 # what stands before the first workload of each kind that is not the first of all
-_DURABILITIES = ("", "durable at the end: ", "not durable: ")
+_DURABILITIES = ("", "durable only at the end: ", "not durable: ")
 
 
 def value_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -52,7 +52,11 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         has_lead = all(len(members) >= _LEVELS_WITH_A_LEAD for members in groups.values())
         if has_lead:
             yield from overall_sentences(answer.overall, factor)
-        yield _lead(list(groups.values()), factor) if has_lead else _of_workloads(list(groups.values()), factor)
+        yield (
+            _lead(list(groups.values()), factor)
+            if has_lead
+            else _of_workloads(list(groups.values()), factor, varied[1:])
+        )
     elif len(groups) == 1 and (change := _change_of_curve(next(iter(groups.values())), factor)):
         yield change
     # of two numbers the change tells
@@ -135,13 +139,18 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
 
 def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
     """``ext4 leads beyond the scatter in 6 of 12 workloads, xfs in 4``; ``ext4 and xfs lead in 4 of 12 each``."""
+    ranked = [_ranked(members) for members in groups]
     led: dict[str, list[str]] = {}
-    for members in groups:
-        if (leader := _leader(members, factor)) is not None:
-            led.setdefault(leader, []).append(members[0].label)
+    for ranking, is_ahead in zip(ranked, _are_ahead(ranked), strict=True):
+        if is_ahead:
+            led.setdefault(ranking[0].levels.get(factor, ""), []).append(ranking[0].label)
     leaders = Counter({level: len(labels) for level, labels in led.items()})
     if not leaders:
-        return f"No {factor.replace('_', ' ')} leads beyond the scatter {in_any_of(len(groups), 'workload')}."
+        looked = Counter(ranking[0].levels.get(factor, "") for ranking in ranked).most_common()
+        (first, most), *others = looked
+        told = [f"{levels_phrase({factor: first})} looked fastest in {most} of {len(groups)} workloads"]
+        told += [f"{level_text(factor, level)} in {count}" for level, count in others]
+        return f"{capitalised(', '.join(told))}; in none of them clearly."
     most = max(leaders.values())
     first, *rivals = (level for level, count in leaders.items() if count == most)
     ahead = " and ".join([levels_phrase({factor: first}), *(level_text(factor, level) for level in rivals)])
@@ -155,34 +164,43 @@ def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
     return named if len(named.split()) <= WORDS_MAX else short
 
 
-def _leader(members: Sequence[CombinationResult], factor: str) -> str | None:
-    """The level that is ahead of all others by more than chance and a few per cent; None where none is."""
+def _ranked(members: Sequence[CombinationResult]) -> list[CombinationResult]:
+    """The best first."""
     metric = members[0].judged_metric
-    better = metric_of(metric).better == "low"
-    best, *others = sorted(members, key=lambda one: one.metrics[metric].median, reverse=not better)
-    mine = best.metrics[metric]
-    for one in others:
-        its = one.metrics[metric]
-        is_alike = times_apart(mine.median, its.median) < DIFFERS_FROM
-        if is_alike or not are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count)):
-            return None
-    return best.levels.get(factor, "")
+    return sorted(members, key=_median, reverse=metric_of(metric).better != "low")
 
 
-def _of_workloads(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
-    """``Median latency with ext4: etcd 531 us; PostgreSQL 146 us; not durable: Kafka 5 us``: what is durable first.
+def _are_ahead(ranked: Sequence[Sequence[CombinationResult]]) -> list[bool]:
+    """In which of several rankings the first is ahead of all others by more than chance and a few per cent."""
+    numbers = [[one.metrics[of[0].judged_metric] for one in of] for of in ranked]
+    apart = firsts_apart([[(one.estimate, one.repeat_count) for one in of] for of in numbers])
+    return [
+        bool(is_apart) and times_apart(of[0].median, of[1].median) >= DIFFERS_FROM
+        for is_apart, of in zip(apart, numbers, strict=True)
+    ]
 
-    Where the levels are numbers and no workload differs between them beyond the scatter, the span of all is told.
+
+def _of_workloads(groups: Sequence[Sequence[CombinationResult]], factor: str, others: Sequence[str]) -> str:
+    """``Median latency with ext4 and xfs: etcd 531 and 320 us; not durable: Kafka 5 and 4 us``: what is durable first.
+
+    Where the levels are numbers and no workload differs between them beyond the scatter, the span of all is told; of
+    more than two levels the first.
     """
     members = [of[0] for of in groups]
     level = members[0].levels.get(factor, "")
     is_one = is_quantity(level) and not any(_differ(of) for of in groups)
-    told_of = {of[0].workload: of if is_one else of[:1] for of in groups}
+    pairs = {of[1].levels.get(factor, "") for of in groups if len(of) == 2}
+    is_pair = not is_one and len(pairs) == 1 and all(len(of) == 2 for of in groups)
+    told_of = {of[0].workload: of if is_one or is_pair else of[:1] for of in groups}
     metrics = {one.judged_metric for one in members}
     # which of the latencies it is the unit does not tell
     is_latency = len(metrics) == 1 and metric_of(min(metrics)).quantity == "latency"
     what = metric_of(min(metrics)).words if is_latency else ""
     where = levels_phrase({factor: level}) if level and not is_one else ""
+    where += f" and {_without_factor(factor, min(pairs))}" if is_pair else ""
+    # the others are at their first levels
+    firsts = {name: members[0].levels[name] for name in others if name in members[0].levels}
+    where += f" ({levels_phrase(firsts)})" if firsts and where else ""
     lead = " with ".join(filter(None, (what, where)))
     told = f"{lead}: " if lead else ""
     # what survives a power cut is what counts
@@ -190,7 +208,8 @@ def _of_workloads(groups: Sequence[Sequence[CombinationResult]], factor: str) ->
     for count, one in enumerate(ordered):
         is_first_of_kind = count and _durability(one) != _durability(ordered[count - 1])
         mark = _DURABILITIES[_durability(one)] if is_first_of_kind else ""
-        more = f"{'; ' if count else ''}{mark}{name_in(one.label)} {_span(told_of[one.workload])}"
+        numbers = _pair(*told_of[one.workload]) if is_pair else _span(told_of[one.workload])
+        more = f"{'; ' if count else ''}{mark}{name_in(one.label)} {numbers}"
         if len(f"{told}{more}".split()) > WORDS_MAX - _WORDS_OF_REST:
             return f"{capitalised(told)}; and {len(ordered) - count} more."
         told += more
@@ -218,6 +237,18 @@ def _span(members: Sequence[CombinationResult]) -> str:
     if _value(low) == _value(high):
         return _value(low)
     return span_between(_value(low), _value(high))
+
+
+def _pair(first: CombinationResult, second: CombinationResult) -> str:
+    """``525 and 320 us``; of one value that alone."""
+    told = _value(first), _value(second)
+    return told[0] if len(set(told)) == 1 else span_between(*told, "and")
+
+
+def _without_factor(factor: str, level: str) -> str:
+    """A level behind another one: the name of its factor once, a unit with each."""
+    phrase, words = levels_phrase({factor: level}), level_text(factor, level)
+    return words if phrase.endswith(words) else phrase
 
 
 def _median(one: CombinationResult) -> float:

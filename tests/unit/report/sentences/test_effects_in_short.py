@@ -102,7 +102,7 @@ def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
     counted, unknown = told(RunAnswer(rows, contrasts=(effect,)))
     assert counted == "Counted: ext4 takes 2 more writes per operation than raw."
     # how it looked is in the table: nothing unsettled stands in a headline
-    what = "With 3 repeats no effect of filesystem stands out from the scatter"
+    what = "With 3 repeats no effect of filesystem is clear"
     assert unknown == f"{what}; about 57 repeats would show a factor of 2."
     buffered = tuple(replace(one, is_durable=False) for one in rows)
     assert told(RunAnswer(buffered, contrasts=(effect,))) == (unknown,)
@@ -118,7 +118,7 @@ def test_no_effect_is_called_another_one_where_none_was_told_and_a_shift_is_expl
     assert sizes.startswith(
         "Larger writes take longer above 4 KiB: small writes (shift 0 B), 100 us up to 4 KiB, 900 us at 1 MiB"
     )
-    what = "With 3 repeats no effect of shift (the offset within a block) stands out from the scatter"
+    what = "With 3 repeats no effect of shift (the offset within a block) is clear"
     assert unknown == f"{what}; about 57 repeats would show a factor of 2."
 
 
@@ -161,7 +161,7 @@ def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> 
 def test_a_change_in_one_repeat_or_within_their_scatter_is_not_told_as_seen(ratios: tuple[float, ...]) -> None:
     rows = rows_of("fill_level", THROUGHPUT, **{"20%": 478e6, "100%": 173e6})
     (sentence,) = told(RunAnswer(rows, contrasts=(in_repeats(*ratios),)))
-    assert "no effect of fill level stands out from the scatter" in sentence
+    assert "no effect of fill level is clear" in sentence
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_change_in_one_repeat_or_within_their_scatter_is_not_told_as_seen(rati
 def test_what_is_not_told_comes_with_what_it_would_take(low: float | None, high: float | None, takes: str) -> None:
     rows = rows_of("scheduler", none=2e5, bfq=2.4e5)
     (sentence,) = told(RunAnswer(rows, contrasts=(contrast("scheduler", "none", "bfq", ratio(1.2, low, high)),)))
-    assert sentence == f"With 3 repeats no effect of scheduler stands out from the scatter; {takes}."
+    assert sentence == f"With 3 repeats no effect of scheduler is clear; {takes}."
 
 
 def test_what_has_no_effect_is_told_behind_what_has() -> None:

@@ -51,7 +51,7 @@ SAME: tuple[Ratio, EffectVerdict] = ((1.02, 0.92, 1.13), "not settled")
         (
             {("ext4", "xfs"): SAME, ("ext4", "btrfs"): ((0.97, 0.85, 1.1), "not settled"), ("xfs", "btrfs"): SAME},
             (
-                "Over all 12 workloads (geometric mean) no filesystem is faster beyond the scatter: "
+                "Over all 12 workloads (geometric mean) no filesystem is clearly faster: "
                 "ext4 and btrfs differ by 18 % at most, others by less."
             ),
         ),
@@ -59,7 +59,7 @@ SAME: tuple[Ratio, EffectVerdict] = ((1.02, 0.92, 1.13), "not settled")
             {("ext4", "xfs"): ((1.2, 0.5, 2.9), "not settled")},
             (
                 "Over all 12 workloads (geometric mean) no filesystem is "
-                "faster beyond the scatter: ext4 and xfs differ by a factor of 2.9 at most."
+                "clearly faster: ext4 and xfs differ by a factor of 2.9 at most."
             ),
         ),
         # a difference that is sure, and too small to matter to anybody
@@ -67,7 +67,7 @@ SAME: tuple[Ratio, EffectVerdict] = ((1.02, 0.92, 1.13), "not settled")
             {("ext4", "xfs"): ((1.01, 1.005, 1.015), "differs")},
             (
                 "Over all 12 workloads (geometric mean) no filesystem is "
-                "faster beyond the scatter: ext4 and xfs differ by 1 % at most."
+                "clearly faster: ext4 and xfs differ by 1 % at most."
             ),
         ),
         ({("ext4", "xfs"): ((0.5, 0.4, 0.6), "not judged")}, ""),

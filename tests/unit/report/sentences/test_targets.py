@@ -96,6 +96,25 @@ def test_workloads_that_tell_nothing_share_one_sentence_behind_those_that_do() -
     assert told[1:] == ["alpha and beta cannot be told apart by 3 repeats at a and 3 other workloads."]
 
 
+def test_one_of_many_workloads_that_lies_apart_by_chance_is_no_answer() -> None:
+    def both(name: str, factor: float) -> list[CombinationResult]:
+        return [
+            row(target, *(times * value for value in (1.0e6, 1.08e6, 1.16e6)), workload=name, label=name)
+            for target, times in (("alpha", 1.0), ("beta", factor))
+        ]
+
+    alike = [one for number in range(24) for one in both(f"workload {number}", 1.05)]
+    told = list(target_sentences(RunAnswer((*both("seeks", 1.35), *alike))))
+    assert plain_text(" ".join(told)) == (
+        "alpha and beta cannot be told apart by 3 repeats in any of 25 workloads; "
+        "1 of 25 numbers lies apart, as chance has it."
+    )
+    # alone it is told, and among many where it is too far off for chance
+    assert "35 % faster" in plain_text(next(iter(target_sentences(RunAnswer(tuple(both("seeks", 1.35)))))))
+    far = next(iter(target_sentences(RunAnswer((*both("seeks", 3.0), *alike)))))
+    assert plain_text(far).startswith("alpha is 3.0 times as fast as beta at seeks")
+
+
 def test_a_phase_is_compared_by_its_rate_and_a_task_by_its_time() -> None:
     fast, slow = row("SSD", 4e8, metric=THROUGHPUT), row("disk", 1e8, metric=THROUGHPUT)
     told = first(slow, fast)

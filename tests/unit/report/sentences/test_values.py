@@ -57,7 +57,22 @@ def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
         )
         for name in ("ext4", "xfs")
     ]
-    assert told(*rows) == ["Median latency with ext4: etcd 530 us; PostgreSQL 146 us; not durable: Kafka 5.00 us."]
+    assert told(*rows) == [
+        "Median latency with ext4 and xfs: etcd 530 us; PostgreSQL 146 us; not durable: Kafka 5.00 us."
+    ]
+    rows = [
+        replace(one, metrics=row(1e5, filesystem="xfs").metrics) if one.levels["filesystem"] == "xfs" else one
+        for one in rows
+    ]
+    assert told(*rows[2:], *rows[:2]) == [
+        (
+            "Median latency with ext4 and xfs: etcd 530 and 100 us; PostgreSQL 146 and 100 us; "
+            "not durable: Kafka 5.00 and 100 us."
+        )
+    ]
+    # another factor is at its first level
+    jobs = [replace(one, levels={**one.levels, "job_count": count}) for count in ("1", "4") for one in rows]
+    assert told(*jobs)[0].startswith("Median latency with ext4 and xfs (job count 1): etcd 530 and 100 us;")
 
 
 def test_what_one_sync_at_the_end_makes_durable_is_told_as_that_and_is_not_called_lost() -> None:
@@ -73,7 +88,7 @@ def test_what_one_sync_at_the_end_makes_durable_is_told_as_that_and_is_not_calle
         for one in rows
     ]
     assert told(*rows) == [
-        "Each synced 290 MB/s; durable at the end: synced at the end 1.49 GB/s; not durable: no sync 4 GB/s."
+        "Each synced 290 MB/s; durable only at the end: synced at the end 1.49 GB/s; not durable: no sync 4 GB/s."
     ]
 
 
@@ -89,7 +104,9 @@ def test_levels_that_nothing_tells_apart_are_told_as_one_span_and_others_by_the_
 
     assert told(*rows(1.07e9)) == ["Plain 290 to 516 MB/s; synced 290 to 516 MB/s; direct 290 to 516 MB/s."]
     apart = [replace(one, metrics=row(one.metrics[THROUGHPUT].median, metric=THROUGHPUT).metrics) for one in rows(1.0)]
-    assert told(*apart) == ["100 I/Os: plain 290 MB/s; synced 290 MB/s; direct 290 MB/s."]
+    assert told(*apart) == [
+        "100 I/Os and 500 I/Os: plain 290 and 516 MB/s; synced 290 and 516 MB/s; direct 290 and 516 MB/s."
+    ]
 
 
 def test_of_many_workloads_at_several_levels_which_level_leads_in_how_many() -> None:
@@ -165,4 +182,4 @@ def test_what_scatters_into_another_leads_nowhere() -> None:
         for label in labels
         for place, name in enumerate(("ext4", "xfs", "btrfs"))
     ]
-    assert told(*near) == ["No filesystem leads beyond the scatter in any of 3 workloads."]
+    assert told(*near) == ["ext4 looked fastest in 3 of 3 workloads; in none of them clearly."]
