@@ -25,6 +25,20 @@ def test_what_is_undecided_is_told_with_its_number_and_its_limit(capsys: pytest.
     assert len(lines) <= 25
 
 
+def test_a_forecast_that_a_burst_may_have_given_holds_at_first(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "sim:gp2-100", "--for", "postgres", "--quick"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "PostgreSQL would at first commit 7" in told
+    assert "With 8 clients it would be" in told
+    run(["check", "sim:micron-7450-max", "--for", "postgres", "--quick"])
+    assert "PostgreSQL would commit about" in " ".join(capsys.readouterr().out.split())
+
+
+def test_why_there_is_no_yes_or_no_is_told_of_every_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "sim:micron-7450-max", "--for", "ceph", "--quick"]) == 0
+    assert "No limit is published for it; --for ./FILE.toml" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])
 def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(
     rate: str, status: int, capsys: pytest.CaptureFixture[str]

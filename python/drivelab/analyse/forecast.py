@@ -27,7 +27,12 @@ _PROCESSOR_SHARES = (3.0, 0.5)
 
 
 def forecast(
-    need: str, summaries: Mapping[str, TrialSummary], lasting_per_s: float | None = None, title: str = ""
+    need: str,
+    summaries: Mapping[str, TrialSummary],
+    lasting_per_s: float | None = None,
+    title: str = "",
+    *,
+    is_perhaps_burst: bool = False,
 ) -> Forecast | None:
     """How often the program of a need would commit; None when it was not traced, or its writes were not measured.
 
@@ -41,6 +46,8 @@ def forecast(
         I/Os a second that a volume is left with; each commit is one at least.
     title : str
         What it is called in words; without it, what the program is called.
+    is_perhaps_burst : bool
+        Whether the volume may have been on burst credit.
     """
     program = PROGRAMS.get(need)
     latency = log_latency(program, summaries) if program else None
@@ -56,7 +63,7 @@ def forecast(
         left = lasting_per_s * _left(program, token_ns)
         if left < (rate.value or 0.0):
             lasting, bands = left, rate_bands(program, replace(latency, value=token_ns))
-    text = forecast_text(title or program.title, program, rate, bands, lasting)
+    text = forecast_text(title or program.title, program, rate, bands, lasting, is_at_first=is_perhaps_burst)
     return Forecast(rate, bands, latency, program.own.one_ns, text, lasting)
 
 
@@ -132,12 +139,18 @@ def _with_new_blocks(program: Program, latency_ns: float, new_block: Estimate | 
 
 
 def forecast_text(
-    title: str, program: Program, rate: Estimate, bands: tuple[RateBand, ...], lasting_per_s: float | None = None
+    title: str,
+    program: Program,
+    rate: Estimate,
+    bands: tuple[RateBand, ...],
+    lasting_per_s: float | None = None,
+    *,
+    is_at_first: bool = False,
 ) -> str:
-    """The forecast in words, without a full stop."""
+    """The forecast in words, without a full stop; a rate that may be a burst's is one at first."""
     interval = rate.interval_text()
     spread = f" ({FORECAST_RANGE}: {interval})" if interval else ""
-    told = f"{title} would commit about {rate} times a second"
+    told = f"{title} would {'at first commit' if is_at_first else 'commit about'} {rate} times a second"
     if lasting_per_s is None:
         told += f" here with one client{spread}, {place_on_scale(rate, program)}"
     else:
@@ -147,9 +160,8 @@ def forecast_text(
         )
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
-        told += (
-            f"; with {band.client_count} clients it is" if band is bands[0] else f", with {band.client_count} clients"
-        )
+        verb = " it would be" if band is bands[0] else ""
+        told += f"{';' if verb else ','} with {band.client_count} clients{verb}"
         told += f" {low} to {high}"
     return told
 
@@ -172,13 +184,15 @@ def place_on_scale(rate: Estimate, program: Program) -> str:
     if alike:
         ends = [_told(mark, program) for mark in dict.fromkeys((alike[0], alike[-1]))]
         slowest, fastest = (rate_on(mark, program) for mark in (alike[0], alike[-1]))
+        if len(ends) > 1:
+            return f"anywhere from {ends[0]} to {ends[1]} under ext4"
         # an interval may reach much further than its number
         how = "about as often as"
         if fastest * ABOUT_THE_SAME < value:
             how = "perhaps no more often than"
         elif slowest > ABOUT_THE_SAME * value:
             how = "perhaps as often as"
-        return f"{how} on {' to '.join(ends)} under ext4"
+        return f"{how} on {ends[0]} under ext4"
     if not slower:
         return f"less often than on {_told(MARKS[0], program)} under ext4"
     if not faster:

@@ -80,7 +80,11 @@ def judge_need(
         warnings about the trials that count, are caveats.
     """
     by_name = {summary.name: summary for summary in summaries}
-    told = forecast(need.program, by_name, _lasting_ios_per_s(need, findings), need.title)
+    lasting_per_s, is_burst = (
+        _lasting_ios_per_s(need, findings),
+        any(one.code == burst_possible.CODE for one in findings),
+    )
+    told = forecast(need.program, by_name, lasting_per_s, need.title, is_perhaps_burst=is_burst)
     checks = [check_threshold(asked.threshold, by_name, findings) for asked in need.thresholds]
     if at_least_per_s:
         # what was asked for by name is told first

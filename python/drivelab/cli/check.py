@@ -37,7 +37,7 @@ from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
-from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need
+from drivelab.needs.load import NEED_NAMES, OTHER_NAMES, built_in_needs, load_need
 from drivelab.plan.awaited import awaited_of_check
 from drivelab.plan.check import CheckPlan, plan_check
 from drivelab.plan.program_trials import require_files_of_program
@@ -73,8 +73,10 @@ def command(
         typer.Option(
             "--for",
             metavar="NEED",
-            help=f"{', '.join(NEED_NAMES)}, or ./FILE.toml of your own.",
-            autocompletion=lambda incomplete: [name for name in NEED_NAMES if name.startswith(incomplete)],
+            help=f"{', '.join(NEED_NAMES)}; by other names {', '.join(OTHER_NAMES)}; or ./FILE.toml of your own.",
+            autocompletion=lambda incomplete: [
+                name for name in (*NEED_NAMES, *OTHER_NAMES) if name.startswith(incomplete)
+            ],
         ),
     ] = None,
     at_least: Annotated[

@@ -21,6 +21,8 @@ NEED_NAMES = (
     *("etcd", "zookeeper", "cockroachdb", "consul", "logcabin", "redis-aof", "postgres", "kafka", "ceph"),
     *("redis-always", "sqlite-wal", "sqlite", "mariadb"),
 )
+# what these are found by as well; the files tell which is which
+OTHER_NAMES = ("kubernetes", "postgresql", "mysql", "innodb", "redis")
 _TABLES: Tables = {(): Need, ("thresholds",): AskedLimit, ("capability",): Capability}
 
 

@@ -81,10 +81,10 @@ def column_unit(values: Iterable[float | None], unit: str) -> DisplayUnit:
 def span_beside(value: str, low: str, high: str) -> str:
     """An interval that stands beside its number, without the unit where all three have the same: ``1.37–1.41``.
 
-    A lower end of 0 needs no unit: ``0–3.42 GB/s``.
+    A lower end of 0, which what was done cannot have, says that only the upper one is known: ``≤3.42 GB/s``.
     """
     if _is_zero(low) and not _is_zero(value):
-        return f"0–{high}"
+        return f"≤{high}"
     units = {text[len(text.rstrip(_UNIT_CHARACTERS)) :] for text in (value, low, high)}
     unit = units.pop() if len(units) == 1 else ""
     return f"{low.removesuffix(unit)}–{high.removesuffix(unit)}"

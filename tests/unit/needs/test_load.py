@@ -16,7 +16,7 @@ from drivelab.model.need import AskedLimit, Capability, Need
 from drivelab.model.program import Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.needs.keys import KEYS, need_schema
-from drivelab.needs.load import NEED_NAMES, built_in_needs, load_need, parse_need
+from drivelab.needs.load import NEED_NAMES, OTHER_NAMES, built_in_needs, load_need, parse_need
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 FILES = [file for file in resources.files("drivelab.needs").iterdir() if file.name.endswith(".toml")]
@@ -179,3 +179,8 @@ def test_the_page_tells_what_was_traced(program: Program) -> None:
     times = " / ".join(f"{value / us:.0f}" for value in own.memory_ns.values())
     alone = f"{own.one_ns / us:.0f} ({own.low_ns / us:.0f} to {own.high_ns / us:.0f})"
     assert f"| `{program.need}` | {alone} | {times} |" in page
+
+
+def test_the_other_names_that_help_lists_are_those_of_the_files() -> None:
+    assert {name for need in built_in_needs() for name in need.aliases} == set(OTHER_NAMES)
+    assert load_need("redis").name == "redis-aof"

@@ -25,7 +25,7 @@ RUNS = sorted((Path(__file__).resolve().parents[2] / "golden" / "runs").iterdir(
 WORDS_MAX = 30
 POSTGRES = (
     "PostgreSQL would commit about 6 480 times a second here with one client (range: 5 280 to 8 380), more often than "
-    "on an Intel 320 with capacitors (4 000); with 8 clients it is 21 000 to 42 000, with 32 clients "
+    "on an Intel 320 with capacitors (4 000); with 8 clients it would be 21 000 to 42 000, with 32 clients "
     "60 000 to 110 000"
 )
 

@@ -59,7 +59,11 @@ _SENTENCE_LENGTH_MAX = 4 * 70
 _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
 _FOREIGN_WORK, _VIRTUAL, _BURSTS = "foreign-work", "virtual-drive", ("burst-ended", "burst-possible")
-_NO_LIMIT = "No limit is published for it; --at-least RATE makes this a yes or a no."
+# only of a program that commits can a rate be asked for
+_NO_LIMIT = {
+    True: "No limit is published for it; --at-least RATE makes this a yes or a no.",
+    False: "No limit is published for it; --for ./FILE.toml with one of yours makes this a yes or a no.",
+}
 _ORDER = ("fail", "undecided", "pass")
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 
@@ -174,9 +178,8 @@ class _Writer:
         yield self._told(block.outcome, first)
         for text in others:
             yield self._told("", ended(text))
-        # only of a program that commits can a rate be asked for
-        if block.outcome == "no_limit" and block.need in PROGRAMS:
-            yield self._told("", _NO_LIMIT)
+        if block.outcome == "no_limit":
+            yield self._told("", _NO_LIMIT[block.need in PROGRAMS])
         told = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         for check in block.checks:
             if check is not told:
