@@ -95,6 +95,28 @@ def test_flushes_are_a_phase_of_their_own_and_btt_is_said_to_hide_them(btt: Btt,
     assert re.search(r"^flush at the device +40 +7 ms +7 ms +- +7 ms *$", out, re.MULTILINE)
 
 
+def test_the_answer_comes_first_and_the_tables_have_room_below_it(btt: Btt, tmp_path: Path) -> None:
+    _, out, _ = btt(RECORDINGS / "ext4_append1")
+    lines = out.splitlines()
+    assert " ".join(map(str.strip, lines[2:6])) == (
+        "2 004 cache flushes of 341 us each took 684 ms of 1.14 s (60.0 %), which btt does not show. "
+        "A bio took 168 us on average (Q2C): 54.6 % of it waiting for a cache flush and 28.8 % of it at the device."
+    )
+    assert len(lines) <= 30
+    assert "By size" not in out
+    # what the first sentence tells is no warning, too; with details every trap is one
+    assert out.count("flush commands") == 0
+    _, whole, _ = btt(RECORDINGS / "ext4_append1", "--details")
+    assert "2004 flush commands of the write cache" in " ".join(whole.split())
+    document = document_of(btt, RECORDINGS / "ext4_append1")
+    assert document["sentences"][0].startswith("2 004 cache flushes of 341 us")
+    # a single write without a flush
+    trace = BlockTrace()
+    trace.io(1_000, 0, issued_to_completed_ns=50_000)
+    (told,) = document_of(btt, trace.write_merged(tmp_path / "one.bin"))["sentences"]
+    assert re.fullmatch(r"The bio took [\d.]+ us \(Q2C\): [\d.]+ % of it at the device.*\.", told)
+
+
 def test_split_bios_are_followed_and_btt_is_quoted(btt: Btt, tmp_path: Path) -> None:
     trace = BlockTrace()
     for number in range(30):
@@ -153,7 +175,7 @@ def test_depth_and_distance_over_two_devices(btt: Btt, tmp_path: Path) -> None:
     assert document["queue_depth"]["devices"]["8:0"]["device"]["mean"] == pytest.approx(0.5, rel=0.02)
     assert document["queue_depth"]["all"]["device"] == {"mean": pytest.approx(1.0, rel=0.02), "max": 2}
     assert document["seeks"]["8:16"]["D2D"]["sequential_share"] == 1
-    _, out, _ = btt(path, "--per-device")
+    _, out, _ = btt(path, "--per-device", "--details")
     assert all(
         f"{title} of {name}\n" in out for title in ("Phases", "Queue depth over time") for name in ("8:0", "8:16")
     )
@@ -174,7 +196,7 @@ def test_sizes_between_powers_of_two_have_a_row_of_their_own(btt: Btt, tmp_path:
     trace = BlockTrace()
     for number, size_bytes in enumerate([512, 4096, 4608, 7680, 1 << 20, 512 + 256]):
         trace.io(number * 100_000, number * 4096, size_bytes)
-    _, out, _ = btt(trace.write_merged(tmp_path / "sizes.bin"))
+    _, out, _ = btt(trace.write_merged(tmp_path / "sizes.bin"), "--details")
     sizes = re.findall(r"^(.*?B) +(\d) ", out.partition("By size")[2], re.MULTILINE)
     assert sizes == [("512 B", "1"), ("512 B to 1 KiB", "1"), ("4 KiB", "1"), ("4 to 8 KiB", "2"), ("1 MiB", "1")]
 

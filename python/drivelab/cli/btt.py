@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,7 +16,10 @@ from drivelab.trace.phases import BlockPhases, block_phases
 from drivelab.trace.recording import RecordingSummary
 
 SCHEMA = 1
-_DAMAGES_SHOWN = 10
+_DAMAGES_SHOWN, _TRAPS_SHOWN = 10, 2
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def command(
@@ -32,6 +35,9 @@ def command(
         typer.Option(help="Print btt's own rows instead: of blktrace 1.2.0 and later, or of those before it."),
     ] = None,
     per_device: Annotated[bool, typer.Option("--per-device", help="Also tell of each device alone.")] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also tell of devices, sizes, the queue depth, distances, and all traps.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Read a block trace: how long each phase of an I/O took, and what btt hides of that.
@@ -48,7 +54,7 @@ def command(
     """
     paths = [Path(name) for name in files]
     if compat is None:
-        return _tell_phases(paths, per_device=per_device, as_json=as_json)
+        return _tell_phases(paths, per_device=per_device, details=details, as_json=as_json)
     table = btt_table(paths, compat, per_device=per_device)
     if as_json:
         print(json.dumps(table.to_json(), indent=2))
@@ -59,42 +65,65 @@ def command(
     return _tell_damages(table.recording, as_json=as_json)
 
 
-def _tell_phases(paths: list[Path], *, per_device: bool, as_json: bool) -> int:
+def _tell_phases(paths: list[Path], *, per_device: bool, details: bool, as_json: bool) -> int:
     found = block_phases(paths)
     if as_json:
-        print(json.dumps({"schema": SCHEMA, **found.to_json()}, indent=2))
+        # imported here: btt's own rows need no sentences
+        from drivelab.cli.btt_answer import block_trace_sentences
+        from drivelab.report.terminal.clean_text import terminal_text
+
+        sentences = [terminal_text(sentence, plain=False) for sentence in block_trace_sentences(found)]
+        print(json.dumps({"schema": SCHEMA, "sentences": sentences, **found.to_json()}, indent=2))
     elif not found.recording.records:
         print("The recording holds no records.")
     else:
-        _print_phases(found, per_device=per_device)
+        _print_phases(found, per_device=per_device, details=details)
     return _tell_damages(found.recording, as_json=as_json)
 
 
-def _print_phases(found: BlockPhases, *, per_device: bool) -> None:
+def _print_phases(found: BlockPhases, *, per_device: bool, details: bool) -> None:
     # imported here: JSON needs no terminal library
     from rich.text import Text
 
-    from drivelab.cli.btt_tables import (
-        class_table,
-        depth_lines,
-        device_table,
-        distance_lines,
-        phase_table,
-        size_table,
-        title_text,
-    )
+    from drivelab.cli.btt_answer import FLUSHES_HIDDEN, block_trace_sentences
+    from drivelab.cli.btt_tables import class_table, device_table, phase_table, size_table, title_text
     from drivelab.report.tables.table_terminal import TerminalTable
     from drivelab.report.terminal.clean_text import terminal_text
 
     console = make_console()
     plain = not console.encoding.startswith("utf")
     console.print(Text(terminal_text(title_text(found), plain)))
-    tables = [phase_table(found.phases, "Phases"), class_table(found), device_table(found), size_table(found)]
+    console.print()
+    for sentence in block_trace_sentences(found):
+        console.print(Text(terminal_text(sentence, plain), style="bold"))
+    tables = [phase_table(found.phases, "Phases")]
     if per_device:
-        tables[1:1] = [phase_table(phases, f"Phases of {device}") for device, phases in found.devices.items()]
+        tables += [phase_table(phases, f"Phases of {device}") for device, phases in found.devices.items()]
+    if details:
+        tables += [class_table(found), device_table(found), size_table(found)]
     for table in tables:
         console.print()
         console.print(TerminalTable(table, plain))
+    if details:
+        _print_over_time(found, console, per_device=per_device, plain=plain)
+    # what the first sentence tells is told
+    traps = [trap for trap in found.traps if details or trap.key != FLUSHES_HIDDEN]
+    shown = traps if details else traps[:_TRAPS_SHOWN]
+    if traps:
+        console.print()
+    for trap in shown:
+        console.print(Text.assemble(("warning: ", "yellow"), trap.text))
+    if len(shown) < len(traps):
+        console.print(Text(f"and {len(traps) - len(shown)} more: --details", style="dim"))
+
+
+def _print_over_time(found: BlockPhases, console: Console, *, per_device: bool, plain: bool) -> None:
+    """How deep the queue was over time, and how far the device had to go."""
+    from rich.text import Text
+
+    from drivelab.cli.btt_tables import depth_lines, distance_lines
+    from drivelab.report.terminal.clean_text import terminal_text
+
     depths = {"": found.more["depth"]["all"], **(found.more["depth"]["devices"] if per_device else {})}
     for device, depth in depths.items():
         console.print(Text(f"\nQueue depth over time{f' of {device}' if device else ''}", style="bold"))
@@ -105,10 +134,6 @@ def _print_phases(found: BlockPhases, *, per_device: bool) -> None:
         console.print(Text("\nDistance from one command to the next", style="bold"))
     for line in distances:
         console.print(Text(terminal_text(line, plain)))
-    if found.traps:
-        console.print()
-    for trap in found.traps:
-        console.print(Text.assemble(("warning: ", "yellow"), trap.text))
 
 
 def _tell_damages(recording: RecordingSummary, *, as_json: bool) -> int:

@@ -60,10 +60,8 @@ _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
 _FOREIGN_WORK, _VIRTUAL, _BURSTS = "foreign-work", "virtual-drive", ("burst-ended", "burst-possible")
 # only of a program that commits can a rate be asked for
-_NO_LIMIT = {
-    True: "No limit is published for it; --at-least RATE makes this a yes or a no.",
-    False: "No limit is published for it; --for ./FILE.toml with one of yours makes this a yes or a no.",
-}
+_NO_LIMIT = "No limit is published for it; {} makes this a yes or a no."
+_OWN_LIMITS = ("--for ./FILE.toml with one of yours", "--at-least RATE")
 _ORDER = ("fail", "undecided", "pass")
 _STYLES = {"invalid": "bold red", "warning": "bold yellow"}
 
@@ -179,7 +177,7 @@ class _Writer:
         for text in others:
             yield self._told("", ended(text))
         if block.outcome == "no_limit":
-            yield self._told("", _NO_LIMIT[block.need in PROGRAMS])
+            yield self._told("", _NO_LIMIT.format(_OWN_LIMITS[block.need in PROGRAMS]))
         told = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         for check in block.checks:
             if check is not told:
