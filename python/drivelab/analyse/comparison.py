@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from drivelab.analyse.command_changes import command_changes
 from drivelab.analyse.comparability import TrialConduct, pattern_words, reasons_against
 from drivelab.analyse.comparison_interval import Shift, shifts_between
-from drivelab.analyse.effects import SIGNIFICANCE, holm
+from drivelab.analyse.effects import SIGNIFICANCE
+from drivelab.analyse.holm import holm
 from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.apart import too_few_runs

@@ -16,6 +16,7 @@ from itertools import combinations
 from statistics import fmean
 
 from drivelab.analyse.command_changes import command_changes
+from drivelab.analyse.holm import holm, holm_levels
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, Paired, PairedRatio, paired_ratios
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
@@ -39,6 +40,7 @@ Compared = Callable[[Sequence[str]], Sequence[tuple[str, str]]]
 
 
 Cells = dict[Key, list[TrialValue]]
+_Tried = tuple[LevelEffect, PairedRatio]
 _WORKLOAD = "workload"
 
 
@@ -83,7 +85,8 @@ def level_effects(
     levels that were tried on the target. *differs*: the latter only, and the
     interval reaches below that threshold. *no effect*: the interval lies within
     the threshold on both sides. *not judged*: some of its trials do not describe
-    the drive, or had another level than the one asked for. Anything else is not settled.
+    the drive, or had another level than the one asked for. Anything else is not settled, and its interval is
+    as wide as the correction makes it.
 
     A setting that was left as found is one level only as long as it was found
     the same. Where it was not, the blocks with the value that most of them have
@@ -192,26 +195,11 @@ def _effects(
     ]
 
 
-def _judged(groups: Iterable[Sequence[LevelEffect]]) -> list[LevelEffect]:
-    by_target: dict[str, list[LevelEffect]] = {}
-    for effect in (effect for effects in groups for effect in effects):
-        by_target.setdefault(effect.target, []).append(effect)
-    return [effect for effects in by_target.values() for effect in _corrected(effects)]
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted for their number, in the order given (Holm 1979).
-
-    The smallest is multiplied by how many there are, the next by one less, and
-    so on; none becomes smaller than one before it, nor larger than 1.
-    """
-    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
-    adjusted = [1.0] * len(p_values)
-    highest = 0.0
-    for rank, place in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = highest
-    return adjusted
+def _judged(groups: Iterable[Sequence[_Tried]]) -> list[LevelEffect]:
+    by_target: dict[str, list[_Tried]] = {}
+    for one in (one for tried in groups for one in tried):
+        by_target.setdefault(one[0].target, []).append(one)
+    return [effect for tried in by_target.values() for effect in _corrected(tried)]
 
 
 def _effects_of_factor(
@@ -343,7 +331,7 @@ def _effect(
     )
 
 
-def _with_intervals(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
+def _with_intervals(effects: Sequence[LevelEffect]) -> list[_Tried]:
     """The effects of one workload on one target with their ratios; what is invalid lends nothing to the others."""
     found: dict[int, PairedRatio] = {}
     for is_valid in (True, False):
@@ -351,7 +339,7 @@ def _with_intervals(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
         groups = [places] if is_valid else [[place] for place in places]
         for group in groups:
             found |= dict(zip(group, paired_ratios([_paired(effects[place]) for place in group]), strict=True))
-    return [_with_ratio(effect, found[place]) for place, effect in enumerate(effects)]
+    return [(_with_ratio(effect, found[place]), found[place]) for place, effect in enumerate(effects)]
 
 
 def _paired(effect: LevelEffect) -> Paired:
@@ -373,14 +361,21 @@ def _logarithm(trials: Sequence[TrialValue]) -> float:
     return fmean(math.log(trial.value) for trial in trials)
 
 
-def _corrected(effects: Sequence[LevelEffect]) -> list[LevelEffect]:
-    """The effects of one target with their verdicts, corrected for how many were tried."""
-    tested = [effect for effect in effects if effect.p_value is not None]
-    adjusted = dict(zip(map(id, tested), holm([effect.p_value or 0.0 for effect in tested]), strict=True))
-    return [
-        replace(effect, adjusted_p_value=adjusted.get(id(effect)), verdict=_verdict(effect, adjusted.get(id(effect))))
-        for effect in effects
-    ]
+def _corrected(tried: Sequence[_Tried]) -> list[LevelEffect]:
+    """The effects of one target with their verdicts, corrected for how many were tried.
+
+    An interval that the correction leaves unsettled is as wide as the correction makes it.
+    """
+    tested = [effect for effect, _ in tried if effect.p_value is not None]
+    p_values = [effect.p_value or 0.0 for effect in tested]
+    adjusted = dict(zip(map(id, tested), holm(p_values), strict=True))
+    levels = dict(zip(map(id, tested), holm_levels(p_values, SIGNIFICANCE), strict=True))
+    found = []
+    for effect, paired in tried:
+        verdict = _verdict(effect, adjusted.get(id(effect)))
+        ratio = paired.at_level(levels.get(id(effect), SIGNIFICANCE)) if verdict == "not settled" else effect.ratio
+        found.append(replace(effect, adjusted_p_value=adjusted.get(id(effect)), verdict=verdict, ratio=ratio))
+    return found
 
 
 def _verdict(effect: LevelEffect, adjusted_p_value: float | None) -> EffectVerdict:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from drivelab.analyse.command_changes import COMMANDS_CHANGE_MIN
 from drivelab.analyse.distributions import student_t
-from drivelab.analyse.effects import SIGNIFICANCE, holm
+from drivelab.analyse.effects import SIGNIFICANCE
 from drivelab.analyse.explanation import REPEATS_MIN, ratio_error
+from drivelab.analyse.holm import holm, holm_levels
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
 from drivelab.analyse.operation_parts import OperationParts, joined_parts, layers_together
 from drivelab.analyse.paired_ratios import two_sided_p
@@ -64,9 +65,9 @@ def explanation_difference(
     are, their autocorrelation taken into account (`long_run_variance`); of a
     side with several repeats these count where they lie farther apart, with
     their degrees of freedom in any case. What another repeat would change is
-    not in an interval from one repeat a side. Each interval holds 95 %
-    for itself; beyond noise is what is refused at 5 % after Holm's correction
-    for the latency and its parts. A part that neither side has is not counted.
+    not in an interval from one repeat a side. Beyond noise is what is refused at 5 % after Holm's correction
+    for the latency and its parts, and each interval is as wide as that makes it: 0 lies outside of it
+    where the difference is beyond noise, and nowhere else. A part that neither side has is not counted.
     """
     units: Units = "repeats" if min(len(base), len(new)) >= REPEATS_MIN else "operations"
     has_layers = any(one.parts_ns.shape[1] > len(PARTS) for one in (*base, *new))
@@ -74,10 +75,16 @@ def explanation_difference(
     names_of_parts = (TOTAL, *PARTS, *([LAYERS] if has_layers else []))
     drafts = [_difference(part, ours[place], theirs[place], units) for place, part in enumerate(names_of_parts)]
     tested = [place for place, draft in enumerate(drafts) if draft.p_value is not None]
-    adjusted = dict(zip(tested, holm([drafts[place].p_value or 0.0 for place in tested]), strict=True))
+    p_values = [drafts[place].p_value or 0.0 for place in tested]
+    adjusted = dict(zip(tested, holm(p_values), strict=True))
+    levels = dict(zip(tested, holm_levels(p_values, SIGNIFICANCE), strict=True))
     parts = tuple(
-        replace(draft, adjusted_p_value=adjusted.get(place), is_beyond_noise=adjusted.get(place, 1.0) <= SIGNIFICANCE)
-        for place, draft in enumerate(drafts)
+        replace(
+            _difference(part, ours[place], theirs[place], units, levels.get(place, SIGNIFICANCE)),
+            adjusted_p_value=adjusted.get(place),
+            is_beyond_noise=adjusted.get(place, 1.0) <= SIGNIFICANCE,
+        )
+        for place, part in enumerate(names_of_parts)
     )
     counts = sum(one.count for one in base), sum(one.count for one in new)
     return ExplanationDifference(*names, parts, _changed_work(base, new), units, operations=counts)
@@ -123,7 +130,7 @@ def _of_series(values: NDArray[np.int64]) -> _Mean:
     return _Mean(middle, math.sqrt(max(0.0, variance.per_element / size) / count), variance.degrees_of_freedom)
 
 
-def _difference(part: str, base: _Mean, new: _Mean, units: Units) -> PartDifference:
+def _difference(part: str, base: _Mean, new: _Mean, units: Units, significance: float = SIGNIFICANCE) -> PartDifference:
     value = new.value - base.value
     square = base.error**2 + new.error**2
     if math.isnan(square):
@@ -131,7 +138,7 @@ def _difference(part: str, base: _Mean, new: _Mean, units: Units) -> PartDiffere
         return PartDifference(part, base.value, new.value, few, False)
     error = max(math.sqrt(square), _CLOCK_ERROR_NS)
     freedom = _freedom(base, new)
-    half = student_t(freedom) * error
+    half = student_t(freedom, significance / 2) * error
     method = f"difference of means over {units}, Welch's t with {freedom:.1f} degrees of freedom"
     estimate = Estimate(value, value - half, value + half, "ns", 0, freedom + 2, method)
     # a part that neither side has is no question

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from drivelab.analyse.comparability import reasons_against
 from drivelab.analyse.comparison import ComparedTrial, Key, compared_row, shown_metrics
 from drivelab.analyse.distributions import student_t
-from drivelab.analyse.effects import holm
+from drivelab.analyse.holm import holm
 from drivelab.analyse.moderation import moderated
 from drivelab.analyse.paired_ratios import two_sided_p
 from drivelab.model.comparison import MetricComparison

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 import numpy as np
@@ -60,11 +60,23 @@ class PairedRatio:
         Of no effect at all; None without an interval.
     unchanged_error : float
         How far things that are the same lie apart beyond scatter, as a logarithm: it is in the interval.
+    error, degrees_of_freedom : float
+        The standard error of its logarithm, and the degrees of freedom of the p-value; 0 without one.
     """
 
     ratio: Estimate
     p_value: float | None
     unchanged_error: float = 0.0
+    error: float = 0.0
+    degrees_of_freedom: float = 0.0
+
+    def at_level(self, significance: float) -> Estimate:
+        """The ratio with the interval that leaves out 1 where the p-value is at most this, if that is the wider one."""
+        value, low, high = self.ratio.value, self.ratio.low, self.ratio.high
+        if self.p_value is None or not value or low is None or high is None:
+            return self.ratio
+        half = student_t(self.degrees_of_freedom, significance / 2) * self.error
+        return replace(self.ratio, low=min(low, value * math.exp(-half)), high=max(high, value * math.exp(half)))
 
 
 def paired_ratios(pairs: Sequence[Paired]) -> list[PairedRatio]:
@@ -155,7 +167,7 @@ def _ratio(one: Paired, error: float, blocks: int, scatter: Moderated, unchanged
         method += f", {degrees:.3g} for the p-value; variances moderated over the levels"
     low, high = math.exp(middle - half), math.exp(middle + half)
     estimate = Estimate(math.exp(middle), low, high, "1", count, float(count), method)
-    return PairedRatio(estimate, two_sided_p(middle, error, degrees), unchanged_error)
+    return PairedRatio(estimate, two_sided_p(middle, error, degrees), unchanged_error, error, degrees)
 
 
 def _alone(logarithms: Sequence[float]) -> Estimate:

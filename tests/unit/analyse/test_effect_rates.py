@@ -120,7 +120,9 @@ def test_a_level_that_was_refused_is_not_judged_and_widens_the_others() -> None:
     assert (refused.verdict, refused.refused_for, refused.p_value) == ("not judged", "on", None)
     assert refused.is_unchanged
     (_, same) = level_effects(trials, factors, {"small": "total_latency_ns_p50"})
-    assert (other.ratio, other.note) == (same.ratio, same.note)
+    assert (other.ratio.value, other.p_value, other.note) == (same.ratio.value, same.p_value, same.note)
+    # one level fewer was held against chance
+    assert 1 < (other.ratio.high or 0) < (same.ratio.high or 0)
     assert other.verdict != "matters"
 
 

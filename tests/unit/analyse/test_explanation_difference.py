@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from drivelab.analyse.effects import holm
 from drivelab.analyse.explanation_difference import explanation_difference
+from drivelab.analyse.holm import holm, holm_levels
 from drivelab.analyse.operation_parts import OperationParts, operation_parts
 from drivelab.model.trace import DEVICE_WORK, PARTS
 from made_up_operations import APPEND_NS, APPEND_WORK, OVERWRITE_NS, OVERWRITE_WORK, noise, operations
@@ -69,15 +69,27 @@ def test_between_repeats_it_is_welchs_t(counts: tuple[int, int]) -> None:
     base, new = (drawn(random, count, 50, between=0.2) for count in counts)
     found = explanation_difference(base, new)
     assert found.units == "repeats"
+    levels = holm_levels([one.p_value or 0.0 for one in found.parts], 0.05)
     for place, one in enumerate(found.parts[1:]):
         ours, theirs = ([float(each.parts_ns[:, place].mean()) for each in side] for side in (base, new))
         oracle = stats.ttest_ind(theirs, ours, equal_var=False)
         assert one.p_value == pytest.approx(oracle.pvalue, rel=1e-6)
-        interval = oracle.confidence_interval()
+        interval = oracle.confidence_interval(1 - levels[1 + place])
         assert (one.difference_ns.low, one.difference_ns.high) == pytest.approx((interval.low, interval.high))
         assert one.difference_ns.value == pytest.approx(np.mean(theirs) - np.mean(ours))
     p_values = [one.p_value or 0.0 for one in found.parts]
     assert [one.adjusted_p_value for one in found.parts] == pytest.approx(holm(p_values))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_interval_of_a_part_leaves_out_0_where_it_is_beyond_noise_and_nowhere_else(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    base, new = (drawn(random, 4, 50, between=0.05 * (seed % 4)) for _ in range(2))
+    for one in explanation_difference(base, new).parts:
+        low, high = one.difference_ns.low, one.difference_ns.high
+        assert low is not None
+        assert high is not None
+        assert one.is_beyond_noise is not (low <= 0 <= high)
 
 
 def test_of_independent_operations_it_is_nearly_welchs_t() -> None:
@@ -85,9 +97,10 @@ def test_of_independent_operations_it_is_nearly_welchs_t() -> None:
     base, new = drawn(random, 1, 2000), drawn(random, 1, 1500)
     found = explanation_difference(base, new)
     assert found.units == "operations"
+    levels = holm_levels([one.p_value or 0.0 for one in found.parts], 0.05)
     for place, one in enumerate(found.parts[1:]):
         oracle = stats.ttest_ind(new[0].parts_ns[:, place], base[0].parts_ns[:, place], equal_var=False)
-        plain = oracle.confidence_interval()
+        plain = oracle.confidence_interval(1 - levels[1 + place])
         width = (one.difference_ns.high or 0) - (one.difference_ns.low or 0)
         # never narrower than if nothing hung together
         assert 0.999 <= width / (plain.high - plain.low) < 1.6

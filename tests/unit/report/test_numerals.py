@@ -131,7 +131,7 @@ def test_the_unit_follows_the_value_else_a_bound_else_what_was_seen(
 
 
 def test_an_interval_beside_its_number_has_no_end_at_nothing() -> None:
-    assert span_beside("1.42 GB/s", "0 B/s", "3.42 GB/s") == "0–3.42 GB/s"
+    assert span_beside("1.42 GB/s", "0 B/s", "3.42 GB/s") == "≤3.42 GB/s"
     assert span_beside("1.42 GB/s", "1.4 GB/s", "1.45 GB/s") == "1.4–1.45"
     assert span_beside("0", "0", "0") == "0–0"
 

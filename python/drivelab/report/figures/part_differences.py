@@ -99,7 +99,7 @@ def _differences(one: ExplanationDifference, unit: DisplayUnit) -> dict[str, Any
         [float(f"{value:.6g}") for value in values],
         list(range(len(values))),
         [_hover(part) for part in one.parts],
-        name="difference with its 95\u00a0% interval",
+        name="difference with its corrected interval",
         showlegend=False,
         marker={
             "symbol": ["circle" if part.is_beyond_noise else "diamond-open" for part in one.parts],

@@ -65,7 +65,7 @@ def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
     notes.append(
         f"Geometric mean of the ratios within {blocks}. Matters: the whole interval is {bound} or more away from 1, "
         f"and not by chance, corrected for {levels} tried (Holm); differs: perhaps by less than {bound}. The "
-        "intervals are for each level alone."
+        "interval of what is not settled is as wide as that correction makes it; others are for each level alone."
     )
     is_open = any(effect.verdict == "not settled" for effect in effects)
     if is_open and max(effect.ratio.sample_count for effect in effects) <= FEW_BLOCKS_MAX:

@@ -109,7 +109,7 @@ def part_name(part: str) -> str:
 
 
 def interval_text(one: PartDifference) -> str:
-    """The 95 % interval of a difference: ``-7.31 ms to -7.09 ms``; empty without one."""
+    """The corrected interval of a difference: ``-7.31 ms to -7.09 ms``; empty without one."""
     low, high = one.difference_ns.low, one.difference_ns.high
     return "" if low is None or high is None else f"{signed_text(low)} to {signed_text(high)}"
 

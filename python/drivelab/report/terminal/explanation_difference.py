@@ -102,7 +102,7 @@ def diverging_bar(value: float, largest: float, cells: int, drawn: Glyphs, *, is
 
 def _table(difference: ExplanationDifference, width: int, plain: bool) -> Iterator[str]:
     labels, has_intervals = _labels(width), width >= _INTERVALS_FROM
-    heads = ["", "base", "new", "difference", *(["95 % interval"] if has_intervals else [])]
+    heads = ["", "base", "new", "difference", *(["interval (Holm)"] if has_intervals else [])]
     rows = [
         [
             labels[one.part],
