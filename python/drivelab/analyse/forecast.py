@@ -24,6 +24,8 @@ _BLOCK_BYTES = 4096
 # processor time of a commit as a share of its time in memory: as much where clients sleep in each sync (1.5 to 5 were
 # found), and as little where the processors share the work (0.54 to 0.77)
 _PROCESSOR_SHARES = (3.0, 0.5)
+# of a range whose ends are so many times apart the middle is not told first
+_WIDE = 4
 
 
 def forecast(
@@ -148,9 +150,17 @@ def forecast_text(
     is_at_first: bool = False,
 ) -> str:
     """The forecast in words, without a full stop; a rate that may be a burst's is one at first."""
-    interval = rate.interval_text()
-    spread = f" ({FORECAST_RANGE}: {interval})" if interval else ""
-    told = f"{title} would {'at first commit' if is_at_first else 'commit about'} {rate} times a second"
+    verb = "at first commit" if is_at_first else "commit"
+    low, high = rate.low, rate.high
+    if low is not None and high is not None and high > _WIDE * low:
+        # the number in its middle says nothing that would come again
+        spread = f" ({rate} on average)"
+        ends = [format_quantity(end, "1/s") for end in (low, high)]
+        told = f"{title} would {verb} {ends[0]} to {ends[1]} times a second"
+    else:
+        interval = rate.interval_text()
+        spread = f" ({FORECAST_RANGE}: {interval})" if interval else ""
+        told = f"{title} would {verb}{'' if is_at_first else ' about'} {rate} times a second"
     if lasting_per_s is None:
         told += f" here with one client{spread}, {place_on_scale(rate, program)}"
     else:
@@ -181,18 +191,23 @@ def place_on_scale(rate: Estimate, program: Program) -> str:
     slower = [mark for mark in MARKS if rate_on(mark, program) < low]
     faster = [mark for mark in MARKS if rate_on(mark, program) > high]
     alike = MARKS[len(slower) : len(MARKS) - len(faster)]
-    if alike:
-        ends = [_told(mark, program) for mark in dict.fromkeys((alike[0], alike[-1]))]
-        slowest, fastest = (rate_on(mark, program) for mark in (alike[0], alike[-1]))
-        if len(ends) > 1:
-            return f"anywhere from {ends[0]} to {ends[1]} under ext4"
+    if len(alike) == 1:
+        mark = rate_on(alike[0], program)
         # an interval may reach much further than its number
         how = "about as often as"
-        if fastest * ABOUT_THE_SAME < value:
+        if mark * ABOUT_THE_SAME < value:
             how = "perhaps no more often than"
-        elif slowest > ABOUT_THE_SAME * value:
+        elif mark > ABOUT_THE_SAME * value:
             how = "perhaps as often as"
-        return f"{how} on {ends[0]} under ext4"
+        return f"{how} on {_told(alike[0], program)} under ext4"
+    if alike and not slower and not faster:
+        return "and which published drive that is like cannot be told"
+    if alike and not slower:
+        return f"less often than on {_told(faster[0], program)} under ext4"
+    if alike and not faster:
+        return f"more often than on {_told(slower[-1], program)} under ext4"
+    if alike:
+        return f"anywhere between {_told(slower[-1], program)} and {_told(faster[0], program)} under ext4"
     if not slower:
         return f"less often than on {_told(MARKS[0], program)} under ext4"
     if not faster:

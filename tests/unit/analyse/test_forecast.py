@@ -165,13 +165,20 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
         (2000, 5200, 6000, "perhaps no more often than on an Intel 320 with capacitors (4 000)"),
         (2000, 5000, 6000, "about as often as on an Intel 320 with capacitors (4 000)"),
         (2000, 3000, 6000, "perhaps as often as on an Intel 320 with capacitors (4 000)"),
-        (900, 3000, 6000, "anywhere from a SanDisk X100 (1 140) to an Intel 320 with capacitors (4 000)"),
-        (1, 3000, 1e6, "anywhere from a hard disk of 7200 rpm (24.9) to an Intel 320 with capacitors (4 000)"),
+        (900, 3000, 6000, "more often than on a Crucial M4 (364)"),
+        (300, 900, 3000, "anywhere between an Intel 530 (105) and an Intel 320 with capacitors (4 000)"),
+        (1, 900, 3000, "less often than on an Intel 320 with capacitors (4 000)"),
     ],
 )
 def test_a_rate_is_placed_by_its_range(low: float, value: float, high: float, place: str) -> None:
     rate = Estimate(value, low, high, "1/s", 1000, 800.0, "")
     assert place_on_scale(rate, MADE_UP).replace("\u202f", " ") == f"{place} under ext4"
+
+
+def test_of_a_range_that_tells_little_its_ends_are_told_first() -> None:
+    found = forecast("postgres", measured(postgres=mean(2000 * US, 300 * US, 3700 * US)))
+    assert found is not None
+    assert found.text.startswith("PostgreSQL would commit 257 to 3 100 times a second here with one client (489 on ave")
 
 
 def test_the_scale_is_made_of_latency_and_own_time() -> None:

@@ -215,14 +215,14 @@ def test_a_trial_that_pauses_as_its_program_does_tells_how_often_that_commits(wh
     for verdict in (forecast, {"verdicts": [need("etcd", "pass"), forecast]}):
         lines = shown(replace(content, verdict=verdict))
         assert any(line.startswith("512 B") and "5 340* " in line for line in lines)
-        assert "* 1 s / (131 us a write + 56 us of PostgreSQL's own)" in lines
+        assert "* 1 s / (131 us mean write + 56 us of PostgreSQL's own)" in lines
 
 
 def test_the_parts_of_a_commit_add_up_to_how_often_it_happens(whole: ReportContent) -> None:
     paused = replace(whole.trials[0], name="sync-write-etcd", workload={"pacing": {"think_ns": 500_000}})
     told = {"commits_per_s": {"value": 103.8}, "log_latency": {"value": 7_830_000.0}, "own_time_ns": 500_000}
     lines = shown(replace(whole, trials=(paused,), verdict=need("etcd", "pass") | {"forecast": told}))
-    assert "* 1 s / (7.83 ms a write + 500 us of etcd's own + 1.30 ms of other syncs)" in lines
+    assert "* 1 s / (7.83 ms mean write + 500 us of etcd's own + 1.30 ms of other syncs)" in lines
 
 
 def check_of(trial: str, metric: str, value: tuple[float, float, float], limit: float) -> dict[str, Any]:
