@@ -32,13 +32,14 @@ def made(*observations: Observation, key: str = "run", is_reference: bool = Fals
     return ResultSet(key, "made", "", "nowhere", is_reference=is_reference, observations=observations)
 
 
-def depth_set(**more: Any) -> ResultSet:
-    """Reads at five depths, of which a drive serves four at once."""
+def depth_set(*, scatter: float = 0.0, **more: Any) -> ResultSet:
+    """Reads at five depths, of which a drive serves four at once; `scatter` is that of repeats, either way."""
     rates = {1: 10_000, 2: 20_000, 4: 40_000, 8: 41_000, 16: 42_000}
     common = {"operation": "read", "is_durable": False, "workload": "random", "title": "random reads"} | more
     found = []
     for depth, rate in rates.items():
-        estimate = Estimate(rate, None, None, "1/s", 5000, 5000.0, "")
+        ends = (rate / (1 + scatter), rate * (1 + scatter)) if scatter else (None, None)
+        estimate = Estimate(rate, *ends, "1/s", 5000, 5000.0, "")
         found.append(one(queue_depth=depth, metric="iops", estimate=estimate, **common))
         found.append(one(queue_depth=depth, value=1e9 * depth / rate, **common))
     return made(*found)

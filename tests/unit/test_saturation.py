@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivelab.model.saturation import Saturation, knee_place, saturation
+from drivelab.model.saturation import Saturation, knee_place, perhaps_knees, saturation
 
 DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128]
 
@@ -97,3 +97,14 @@ def test_a_latency_that_grows_a_hundredfold_is_written_out() -> None:
     found = saturation([1, 2, 128], [100, 100, 100], [1e7, 2e7, 1.284e9])
     assert found is not None
     assert found.short_text == "adds 0 % IOPS and 130x latency"
+
+
+def test_what_may_be_the_knee_holds_it_whatever_the_repeats_are() -> None:
+    random = np.random.default_rng(8)
+    for _ in range(200):
+        repeats = np.array(rates(8))[:, None] * np.exp(random.normal(0, random.uniform(0, 0.5), (len(DEPTHS), 3)))
+        knees = [knee_place(DEPTHS, of.tolist()) for of in repeats.T]
+        places = perhaps_knees(DEPTHS, repeats.min(axis=1).tolist(), repeats.max(axis=1).tolist())
+        if places is not None:
+            assert all(places[0] <= (len(DEPTHS) - 1 if knee is None else knee) <= places[1] for knee in knees)
+    assert perhaps_knees(DEPTHS, rates(8), rates(8)) is None

@@ -151,11 +151,10 @@ def forecast_text(
 ) -> str:
     """The forecast in words, without a full stop; a rate that may be a burst's is one at first."""
     verb = "at first commit" if is_at_first else "commit"
-    low, high = rate.low, rate.high
-    if low is not None and high is not None and high > _WIDE * low:
+    if rate.low is not None and rate.high is not None and rate.high > _WIDE * rate.low:
         # the number in its middle says nothing that would come again
         spread = f" ({rate} on average)"
-        ends = [format_quantity(end, "1/s") for end in (low, high)]
+        ends = [format_quantity(end, "1/s") for end in (rate.low, rate.high)]
         told = f"{title} would {verb} {ends[0]} to {ends[1]} times a second"
     else:
         interval = rate.interval_text()

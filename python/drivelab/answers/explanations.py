@@ -168,7 +168,12 @@ def difference_of_cells(
     sides = [_whole_operations(run, cell) for run, cell in (base, new)]
     ours, theirs = base[1].label, new[1].label
     label = theirs if ours == theirs else f"{theirs}, against {ours}"
-    return _difference(sides[0], sides[1], names if all(names) else _names_of_sides(base, new), label)
+    called = names if all(names) else _names_of_sides(base, new)
+    found = _difference(sides[0], sides[1], called, label)
+    if found is None:
+        return None
+    named = zip(called, (base, new), strict=True)
+    return replace(found, unsettled=tuple(name for name, side in named if explanation_of_cell(*side).is_unsettled))
 
 
 def _names_of_sides(base: tuple[StoredRun, TracedCell], new: tuple[StoredRun, TracedCell]) -> tuple[str, str]:

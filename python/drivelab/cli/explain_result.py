@@ -15,7 +15,6 @@ from drivelab.answers.explanations import (
     difference_of_cells,
     explanation_differences,
     explanation_of_cell,
-    explanations_of,
     traced_cells,
 )
 from drivelab.answers.traced_answer import TracedAnswer
@@ -25,10 +24,8 @@ from drivelab.cli.run_results import print_findings
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.trace import Explanation, ExplanationDifference
-from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.html import FILE_NAME
-from drivelab.report.sentences.explanation import is_unsettled
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
@@ -103,10 +100,9 @@ def show_difference(runs: Sequence[StoredRun], trials: Sequence[str], *, as_json
                 raise _not_traced(run)
         found = explanation_differences(runs[0], runs[1])
     print_differences(found, [run.directory for run in runs], trials, as_json=as_json)
-    unsettled = [run for run in runs if not trials and any(map(is_unsettled, explanations_of(run)))]
     if not as_json:
-        _print_warnings(runs, unsettled)
-    return EXIT_NOT_TRUSTED if unsettled else EXIT_OK
+        _print_warnings(runs)
+    return EXIT_NOT_TRUSTED if any(one.unsettled for one in found) else EXIT_OK
 
 
 def print_differences(
@@ -179,7 +175,7 @@ def _not_traced(run: StoredRun) -> DrivelabError:
 
 def _is_answer(explanation: Explanation) -> bool:
     is_safe = explanation.check.verdict != "too_few_flushes"
-    return not explanation.refusal and is_safe and not is_unsettled(explanation)
+    return not explanation.refusal and is_safe and not explanation.is_unsettled
 
 
 def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dict[str, Any]:
@@ -249,14 +245,10 @@ def _print_differences(found: Sequence[ExplanationDifference]) -> None:
         _print_lines(difference_lines(difference, console.width, plain=_is_plain(console)))
 
 
-def _print_warnings(runs: Sequence[StoredRun], unsettled: Sequence[StoredRun]) -> None:
-    """What is no answer yet, and the gravest findings; those of all runs once, and of one run with its name."""
+def _print_warnings(runs: Sequence[StoredRun]) -> None:
+    """The gravest findings: those of all runs once, and of one run with its name."""
     from drivelab.report.terminal.run_screen import warning_lines
 
-    no_answers = [
-        FindingLine("warning", "no answer yet; explain it again on a quiet machine", where=_of(run))
-        for run in unsettled
-    ]
     told = [dict.fromkeys(finding_lines_of(run)) for run in runs]
     shared = [line for line in told[0] if all(line in lines for lines in told[1:])]
     of_one = [
@@ -266,7 +258,7 @@ def _print_warnings(runs: Sequence[StoredRun], unsettled: Sequence[StoredRun]) -
         if line not in shared
     ]
     console = make_console()
-    for text in warning_lines([*no_answers, *shared, *of_one], _is_plain(console), notes=()):
+    for text in warning_lines([*shared, *of_one], _is_plain(console), notes=()):
         console.print(text)
 
 

@@ -42,6 +42,28 @@ def knee_place(depths: Sequence[float], rates: Sequence[float]) -> int | None:
     return None if place == len(power) - 1 else place
 
 
+def perhaps_knees(depths: Sequence[float], lowest: Sequence[float], highest: Sequence[float]) -> tuple[int, int] | None:
+    """The first and the last place that may be the knee, where repeats do not tell two neighbours from all others.
+
+    Parameters
+    ----------
+    depths : sequence of float
+        As for `knee_place`.
+    lowest, highest : sequence of float
+        Of the repeats at each depth.
+
+    Returns
+    -------
+    (int, int) or None
+        None where the knee is told: the greatest power of every other place lies below the least power of some place.
+    """
+    surely = max(low * low / depth for depth, low in zip(depths, lowest, strict=True))
+    places = [
+        place for place, (depth, high) in enumerate(zip(depths, highest, strict=True)) if high * high / depth >= surely
+    ]
+    return (places[0], places[-1]) if places[-1] - places[0] > 1 else None
+
+
 @dataclass(frozen=True, slots=True)
 class Saturation:
     """What a drive does beyond the knee.

@@ -6,7 +6,7 @@ The words are the block layer's: a *bio* is what is handed to it (Q), a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -21,6 +21,10 @@ Part = Literal["fs_in", "layers", "queue", "device", "flush", "between", "return
 PARTS: tuple[Part, ...] = ("fs_in", "queue", "device", "flush", "between", "return")
 # the seventh, where layers lie between the program and its drives: each of them is a part of its own
 LAYERS: Part = "layers"
+# traced and untraced medians this far apart are not of the same operation
+_ANOTHER_FROM = 1.5
+# medians of repeats so many times as far apart are told as a range
+_RANGE_FROM = 2.0
 PART_TITLES: Mapping[Part, str] = {
     "fs_in": "file system in",
     "layers": "layers",
@@ -235,6 +239,13 @@ class Explanation:
     untraced_repeats_ns: tuple[float, ...] = ()
     traced_repeats_ns: tuple[float, ...] = ()
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether there is no answer yet: tracing seems to change the operation, or repeats lie far apart."""
+        ratio = self.tracing_cost.value if self.tracing_cost else None
+        is_another = ratio is not None and not 1 / _ANOTHER_FROM < ratio < _ANOTHER_FROM
+        return is_another or are_far_apart(self.traced_repeats_ns) or are_far_apart(self.untraced_repeats_ns)
+
     def part(self, part: Part) -> PartSummary:
         """One of its parts; an answer that was refused has none."""
         return next(summary for summary in self.parts if summary.part == part)
@@ -274,6 +285,11 @@ class Explanation:
             "check": asdict(self.check),
             "trace": self.conduct.to_json(),
         }
+
+
+def are_far_apart(repeats_ns: Sequence[float]) -> bool:
+    """Whether medians of repeats are to be told as a range, since no one of them is the answer."""
+    return bool(repeats_ns) and max(repeats_ns) >= _RANGE_FROM * min(repeats_ns)
 
 
 def _json_of(estimate: Estimate | None) -> dict[str, Any] | None:
@@ -334,6 +350,8 @@ class ExplanationDifference:
         What both did, as in `Explanation`, and for people.
     operations : (int, int)
         Operations of each side.
+    unsettled : tuple of str
+        Names of the sides that are no answer yet by themselves (`Explanation.is_unsettled`).
     """
 
     base: str
@@ -344,6 +362,7 @@ class ExplanationDifference:
     operation: str = ""
     label: str = ""
     operations: tuple[int, int] = (0, 0)
+    unsettled: tuple[str, ...] = ()
 
     @property
     def total(self) -> PartDifference:
@@ -363,6 +382,7 @@ class ExplanationDifference:
             "operation": self.operation,
             "operations": {"base": self.operations[0], "new": self.operations[1]},
             "units": self.units,
+            "unsettled": list(self.unsettled),
             "parts": [asdict(one) for one in self.parts],
             "work_per_operation": {name: {"base": old, "new": new} for name, (old, new) in self.work.items()},
         }

@@ -157,6 +157,18 @@ def test_the_knee_is_ringed_and_told_in_a_sentence() -> None:
     assert [row[column] for row in figure.table.rows] == [0, 0, 1, 0, 0]
 
 
+def test_no_knee_is_ringed_where_the_repeats_do_not_tell_it() -> None:
+    figure = queue_depth([depth_set(scatter=0.6, trial_count=3)])
+    assert figure is not None
+    assert not [trace for trace in figure.plots[0].data if trace["name"] == "knee"]
+    assert figure.caption.startswith("The repeats scatter too far to tell where more stop to pay.")
+    assert "ring" not in figure.caption
+    assert "beyond" not in figure.plots[0].data[0]["name"]
+    calm = queue_depth([depth_set(scatter=0.05, trial_count=3)])
+    assert calm is not None
+    assert calm.caption.startswith("More than 4 outstanding")
+
+
 def test_the_name_of_a_drive_keeps_its_case_in_a_caption() -> None:
     figure = queue_depth([depth_set(drive=name) for name in ("fast", "slow")])
     assert figure is not None

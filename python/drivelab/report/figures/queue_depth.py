@@ -8,7 +8,7 @@ from typing import Any
 
 from drivelab.model.judged_metric import RATE
 from drivelab.model.result_set import ResultSet
-from drivelab.model.saturation import Saturation, knee_place, saturation
+from drivelab.model.saturation import Saturation, knee_place, perhaps_knees, saturation
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.figures.measured import (
@@ -62,13 +62,26 @@ class _Line:
 
     @property
     def knee(self) -> Point | None:
-        """The point of the rate where more stops to pay."""
+        """The point of the rate where more stops to pay; None where repeats do not tell it."""
+        if self.is_open:
+            return None
         place = knee_place([point.x for point in self.rates], [point.value for point in self.rates])
         return None if place is None else self.rates[place]
 
     @property
+    def is_open(self) -> bool:
+        """Whether repeats scatter too far to tell the knee."""
+        ends = [(point.low, point.high) for point in self.rates if point.trial_count > 1]
+        lowest, highest = ([end for pair in ends if (end := pair[side]) is not None] for side in (0, 1))
+        if not len(lowest) == len(highest) == len(self.rates):
+            return False
+        return perhaps_knees([point.x for point in self.rates], lowest, highest) is not None
+
+    @property
     def beyond(self) -> Saturation | None:
         """What lies beyond the knee."""
+        if self.is_open:
+            return None
         depths, rates = [point.x for point in self.rates], [point.value for point in self.rates]
         return saturation(depths, rates, self.latency_at)
 
@@ -127,6 +140,9 @@ def _sentences(lines: Sequence[_Line]) -> list[str]:
         if beyond is not None:
             text = beyond.text.replace(" %", "\u00a0%").replace("x latency", f"{THIN_SPACE}× the latency")
             found.append(lead + (text[0].lower() + text[1:] if lead else text))
+        elif line.is_open:
+            text = f"{lead}the repeats scatter too far to tell where more stop to pay."
+            found.append(text[0].upper() + text[1:] if not lead else text)
         elif knee is None and len(line.rates) > 2:
             text = f"{lead}the rate still grows at {last:g} outstanding, the most that was measured."
             found.append(text[0].upper() + text[1:] if not lead else text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.names import names_in_words
-from drivelab.model.trace import Explanation, Part
+from drivelab.model.trace import Explanation, Part, are_far_apart
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import count_text, latency_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
@@ -38,10 +38,6 @@ _MORE_IN = {
     "between": "between commands",
     "return": "after the last command",
 }
-# traced and untraced medians this far apart are not of the same operation
-_ANOTHER_FROM = 1.5
-# medians of repeats so many times as far apart are told as a range
-_RANGE_FROM = 2.0
 # told of in the tables, too: what a long sentence can do without
 _JOURNAL = re.compile(r", the journal's among them(?=\))| \(the journal's among them\)")
 _UNTRACED = re.compile(r" \([^()]* untraced\)")
@@ -70,7 +66,7 @@ def headline(explanation: Explanation) -> str:
         return f"All of the {whole} is software and memory: nothing was sent to the drive."
     told = [one for one in told_parts(explanation) if one[0] >= SHARE_TOLD_MIN * explanation.typical_ns]
     untraced = explanation.untraced_ns
-    if is_unsettled(explanation):
+    if explanation.is_unsettled:
         whole += " while traced"
     elif untraced is not None and untraced.value is not None:
         whole += f" ({latency_text(untraced.value)} untraced)"
@@ -188,20 +184,9 @@ def changed_environment(explanation: Explanation) -> list[str]:
     ]
 
 
-def is_unsettled(explanation: Explanation) -> bool:
-    """Whether there is no answer yet: tracing seems to change the operation, or repeats lie far apart."""
-    ratio = explanation.tracing_cost.value if explanation.tracing_cost else None
-    is_another = ratio is not None and not 1 / _ANOTHER_FROM < ratio < _ANOTHER_FROM
-    return is_another or _is_far(explanation.traced_repeats_ns) or _is_far(explanation.untraced_repeats_ns)
-
-
-def _is_far(repeats: Sequence[float]) -> bool:
-    return bool(repeats) and max(repeats) >= _RANGE_FROM * min(repeats)
-
-
 def median_words(estimate: Estimate | None, repeats: Sequence[float]) -> str:
     """A median; of repeats that lie far apart from the lowest to the highest."""
-    if _is_far(repeats):
+    if are_far_apart(repeats):
         return f"{latency_text(min(repeats))} to {latency_text(max(repeats))}"
     known = estimate and (estimate.observed if estimate.value is None else estimate.value)
     return latency_text(known) if known else "unknown"
@@ -216,9 +201,9 @@ def _medians(explanation: Explanation) -> tuple[str, str]:
 
 
 def _answered(explanation: Explanation) -> Iterator[str]:
-    if is_unsettled(explanation):
+    if explanation.is_unsettled:
         traced, untraced = _medians(explanation)
-        is_range = _is_far(explanation.traced_repeats_ns) or _is_far(explanation.untraced_repeats_ns)
+        is_range = are_far_apart(explanation.traced_repeats_ns) or are_far_apart(explanation.untraced_repeats_ns)
         yield (
             f"No answer yet: a {operation_words(explanation)} took {traced} traced and {untraced} untraced"
             f"{', repeat by repeat' * is_range}; explain it again on a quiet machine."

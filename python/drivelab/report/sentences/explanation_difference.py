@@ -48,7 +48,7 @@ def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
     difference : ExplanationDifference
         What was compared.
     """
-    told = list(_whole(difference))
+    told = [_as_sure(difference, text) for text in _whole(difference)]
     found = [next((one for one in told if len(one.split()) <= FIRST_WORDS_MAX), told[-1])]
     if words := work_change_words(difference):
         found.append(f"Per operation: {words}.")
@@ -114,6 +114,15 @@ def interval_text(one: PartDifference) -> str:
     return "" if low is None or high is None else f"{signed_text(low)} to {signed_text(high)}"
 
 
+def _as_sure(difference: ExplanationDifference, text: str) -> str:
+    """A sentence that is no more sure than both sides are."""
+    if not difference.unsettled:
+        return text
+    whom = difference.unsettled[0] if len(difference.unsettled) == 1 else "either of them"
+    as_traced = "" if text.startswith("Traced") else "as traced, "
+    return f"No answer yet for {whom}: {as_traced}{text[:1].lower()}{text[1:]}"
+
+
 def _whole(difference: ExplanationDifference) -> Iterator[str]:
     """What it comes to in a sentence, then with less and less of what the table says, too."""
     total = difference.total
@@ -133,7 +142,8 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
         # what is known leads
         sides = f"{difference.new} beside {difference.base}: "
         open_is = f"the mean, {base} and {new}, may differ by chance"
-        yield from (capitalised(f"{lead}{words}; {open_is}.") for words in told for lead in (sides, ""))
+        leads = ("",) if difference.unsettled else (sides, "")
+        yield from (capitalised(f"{lead}{words}; {open_is}.") for words in told for lead in leads)
         return
     # an interval without 0 is no difference where several are looked at
     clear = [

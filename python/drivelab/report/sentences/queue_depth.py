@@ -8,7 +8,7 @@ from drivelab.model.apart import are_apart
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE
 from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.model.saturation import REACHED_SHARE_MIN, knee_place
+from drivelab.model.saturation import REACHED_SHARE_MIN, knee_place, perhaps_knees
 from drivelab.report.numerals import latency_text, number_text
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.one_curve import curves_over, label_of
@@ -82,12 +82,9 @@ def _in_short(target: str, members: Sequence[CombinationResult]) -> str:
 
 def _perhaps_best(members: Sequence[CombinationResult]) -> str:
     """The depths that may be the best trade, where the repeats do not tell two neighbours from all others."""
-    powers = [
-        [end**2 / _depth(one) for end in (one.metrics[RATE].lowest, one.metrics[RATE].highest)] for one in members
-    ]
-    surely = max(low for low, _ in powers)
-    places = [place for place, (_, high) in enumerate(powers) if high >= surely]
-    if places[-1] - places[0] <= 1:
+    rates = [one.metrics[RATE] for one in members]
+    places = perhaps_knees(list(map(_depth, members)), [one.lowest for one in rates], [one.highest for one in rates])
+    if places is None:
         return ""
     first, last = members[places[0]], members[places[-1]]
     return f"{_depth(first)} to {_depth(last)}{' or more' if last is members[-1] else ''} at a time"

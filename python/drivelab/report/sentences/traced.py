@@ -8,7 +8,7 @@ from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.content import ReportContent
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text
-from drivelab.report.sentences.explanation import explanation_sentences, headline, is_unsettled, told_parts
+from drivelab.report.sentences.explanation import explanation_sentences, headline, told_parts
 from drivelab.report.sentences.explanation_difference import difference_sentences, explained_levels
 from drivelab.report.sentences.run import asks_total_time, run_sentences
 
@@ -48,7 +48,7 @@ def short_explanation(explanation: Explanation) -> str:
         return "durability alarm"
     if explanation.refusal:
         return "no answer: the trace is not whole"
-    if is_unsettled(explanation):
+    if explanation.is_unsettled:
         return "no answer yet"
     if not headline(explanation):
         return ""

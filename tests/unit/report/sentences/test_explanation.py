@@ -292,6 +292,22 @@ def test_a_part_that_was_not_there_before_is_new() -> None:
     assert others[-1].startswith("Fewer than three traced repeats a side")
 
 
+def test_what_is_no_answer_by_itself_is_none_beside_another() -> None:
+    found = difference(new_ns=CACHE_OFF, new_work={"flushes": 0}, repeats=3)
+    assert plain_text(difference_sentences(found)[0]).startswith("Traced, an operation takes")
+    one = plain_text(difference_sentences(replace(found, unsettled=("write-cache off",)))[0])
+    # with as many of the parts as thirty words hold
+    assert one.startswith("No answer yet for write-cache off: traced, an operation takes")
+    assert one.endswith("the flush is gone (-687 us).")
+    both = replace(found, unsettled=(found.base, found.new))
+    assert plain_text(difference_sentences(both)[0]).startswith("No answer yet for either of them: traced, ")
+    # a part that differs while the whole may not
+    part = difference(CACHE_OFF, {**CACHE_OFF, "flush": 153_000.0}, names=("a", "b"))
+    told = plain_text(difference_sentences(replace(part, unsettled=("b",)))[0])
+    assert told.startswith("No answer yet for b: ")
+    assert "b beside a" not in told
+
+
 def test_where_nothing_differs_nothing_is_claimed() -> None:
     found = difference()
     clear_of_zero = Estimate(5_000.0, 1_000.0, 9_000.0, "ns", 3, 3.0, "")
