@@ -208,7 +208,8 @@ def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
         kinds = [replace(kind, has_latency=False, is_mean_alone=False) for kind in kinds]
     judged = told_metric(judged_metric(kinds), (kind.block_size_bytes for kind in kinds))
     more = {LATENCY: [P99, "iops"], RESPONSE: [RESPONSE_P99, "iops"]}
-    return [judged, *more.get(judged, [P99])]
+    # a latency beside what lasts would be that of the cache
+    return [judged] if any(one.is_lasting for one in trials) else [judged, *more.get(judged, [P99])]
 
 
 def told_metrics(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> list[str]:

@@ -21,6 +21,7 @@ from drivelab.store.run_record import RunRecord
 
 BUSY, CHECK = "busy machine", "check"
 _OTHERS_WORK = "foreign-work"
+_SCRATCH = "scratch:"
 
 
 def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool = False) -> History:
@@ -99,13 +100,16 @@ def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunO
 
 
 def is_on(target: str, record: RunRecord) -> bool:
-    """Whether a run was made on what was typed: a label, a path that leads to the same place, or the drive beneath."""
+    """Whether a run was made on what was typed: a label, the word that it was made with, a path to it, or its drive."""
     path = os.path.realpath(target)
     labels = [as_text(one.get("label")) for one in record.targets]
+    words = [as_text((one.get("facts_before") or {}).get("text")) for one in record.targets]
+    # at a path another drive may be mounted now
+    made_for_it = [word for word in words if word.startswith(_SCRATCH)]
     paths = [label for label in labels if label.startswith("/")]
     paths += [as_text((one.get("facts_before") or {}).get("path")) for one in record.targets]
     is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(_before(record))]
-    return is_beneath or target in labels or path in [os.path.realpath(one) for one in paths if one]
+    return is_beneath or target in (*labels, *made_for_it) or path in [os.path.realpath(one) for one in paths if one]
 
 
 def drive_names(record: RunRecord) -> frozenset[str]:

@@ -26,6 +26,7 @@ from drivelab.report.parts_of_text import first_in_few_words
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
 from drivelab.report.sentences.contest import Subject
+from drivelab.report.sentences.not_compared import not_compared_sentence
 from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.several_drives import joint_sentences, lead_words, shortened
 from drivelab.report.sentences.traced import answer_sentences
@@ -171,7 +172,7 @@ def _sentences(
     if compared := joint_sentences(sets, drives):
         return tuple(filter(None, (fitness_sentence(runs, _names(runs, sets), lead_words(sets, drives)), *compared)))
     told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]
-    return (NOTHING_IN_COMMON, *told)
+    return (not_compared_sentence(sets) or NOTHING_IN_COMMON, *told)
 
 
 def _names(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_up_results import levels, observed, result_set
 
 from drivelab.joint_report import joint_report
-from drivelab.model.result_set import Machine
+from drivelab.model.estimate import Estimate
+from drivelab.model.judged_metric import THROUGHPUT
+from drivelab.model.result_set import Machine, Observation, ResultSet
 from drivelab.reference.load import load_reference
 from drivelab.report.content import ReportContent
 from drivelab.report.joint_of import NOTHING_IN_COMMON, joint_of, most_telling_first
@@ -62,6 +65,27 @@ def test_runs_with_nothing_in_common_say_so_and_tell_their_own() -> None:
     assert joint.sentences[0] == NOTHING_IN_COMMON
     assert joint.sentences[1].startswith("fill-level-drive: 8 MiB random writes: 478 MB/s at fill level 20 %")
     assert joint.sentences[2].startswith("settings-scan-drive: 1 byte appended")
+
+
+def test_what_a_published_page_has_in_common_and_does_not_describe_the_drive_is_said() -> None:
+    def of(drive: str, value: float, invalid: int, key: str, *, is_reference: bool) -> ResultSet:
+        estimate = Estimate(value, None, None, "B/s", 3, 3.0, "")
+        one = Observation(
+            *(drive, "", "no-sync", "writes without a sync", "write", THROUGHPUT, estimate, {}, 1 << 20),
+            trial_count=3,
+            invalid_trials=invalid,
+        )
+        return ResultSet(key, "made", "", "nowhere", is_reference=is_reference, observations=(one,))
+
+    published = of("Samsung 840", 2.5e9, 0, "page", is_reference=True)
+    joint = joint_of([content("mine")], [of("mine", 2.9e9, 3, "mine", is_reference=False), published])
+    assert joint.sentences[0].replace("\u202f", " ") == (
+        "Writes without a sync: 2.9 GB/s does not describe the drive, so it is not compared with "
+        "the 2.5 GB/s of Samsung 840, as published."
+    )
+    other = replace(published, observations=(replace(published.observations[0], workload="other"),))
+    alone = joint_of([content("mine")], [of("mine", 2.9e9, 3, "mine", is_reference=False), other])
+    assert alone.sentences[0] == NOTHING_IN_COMMON
 
 
 def test_a_question_that_all_have_is_the_question() -> None:

@@ -103,8 +103,24 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
         return _Curve(not_told, f"{_level(latencies)} up to {sizes[last]}")
     is_jump = has_middle and flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
     between = f", {_level(latencies[flat + 1 : last])} up to {sizes[last - 1]}" if is_jump else ""
+    step = _seen_step(members[: flat + 1])
+    if step:
+        # more than chance only behind it, and seen by all repeats where it is
+        low, high = _level(latencies[:step]), _level(latencies[step:last])
+        told = f"{low} {'up to' if step > 1 else 'at'} {sizes[step - 1]}, {high} up to {sizes[last - 1]}"
+        numbers = f"{told}, {latency_text(latencies[last])} at {sizes[last]}"
+        return _Curve(f"Larger {ios} take longer", numbers, f", as it looks from {sizes[step]} on")
     numbers = f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
     return _Curve(f"Larger {ios} take longer", numbers, f" above {sizes[flat]}")
+
+
+def _seen_step(flat: Sequence[CombinationResult]) -> int:
+    """The place of a size that takes twice as long as the first, in every repeat longer than the one before; or 0."""
+    for step in range(1, len(flat)):
+        one, before = flat[step].metrics[LATENCY], flat[step - 1].metrics[LATENCY]
+        if one.median > _JUMPS * _latency(flat[0]) and one.lowest > before.highest:
+            return step
+    return 0
 
 
 def _ios(members: Sequence[CombinationResult]) -> str:

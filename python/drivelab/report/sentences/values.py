@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from drivelab.model.apart import are_apart
+from drivelab.model.apart import ABOUT_THE_SAME, are_apart
 from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
+from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
 from drivelab.report.parts_of_text import capitalised, name_in
@@ -126,9 +127,17 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     metric = first.judged_metric
     mine, its = last.metrics[metric], first.metrics[metric]
     is_apart = are_apart(its.estimate, mine.estimate, (its.repeat_count, mine.repeat_count))
-    is_alike = times_apart(mine.median, its.median) < DIFFERS_FROM
-    if not is_alike and not is_apart:
+    is_near = times_apart(mine.median, its.median) < DIFFERS_FROM
+    ends = [end for one in (mine, its) for end in one.ends if end is not None]
+    # what may be another rate altogether is not told as the same
+    is_alike = is_near and (is_apart is None or times_apart(min(ends), max(ends)) < ABOUT_THE_SAME)
+    if is_apart is None and not is_near:
         return ""
+    if not is_alike and not is_apart:
+        count = min(mine.repeat_count, its.repeat_count)
+        by = f"{count} repeats" if count > 1 else "one repeat"
+        told = [f"{_value(one)} at {levels_phrase({factor: one.levels[factor]})}" for one in (last, first)]
+        return f"{capitalised(first.label)}: {names_in_words(told)}, not told apart by {by} of each."
     is_more_slower = metric_of(metric).better == "low"
     change = "as fast" if is_alike else change_between(mine.median, its.median, is_more_slower=is_more_slower)
     than = "as" if is_alike else than_words(change)

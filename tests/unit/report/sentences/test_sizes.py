@@ -183,3 +183,15 @@ def test_which_size_pays_and_what_the_other_kind_of_write_costs() -> None:
         ),
         "Larger writes take longer above 4 KiB: append, 1.60 ms up to 4 KiB, 9.80 ms at 1 MiB.",
     ]
+
+
+def test_a_step_that_every_repeat_shows_is_told_where_it_is() -> None:
+    """Of a quiet host's file: the step at 4 KiB, three writes instead of one, lay within 'up to 4 KiB'."""
+    ranges = ((1, 203, 188, 204), (512, 230, 100, 253), (1024, 133, 102, 212), (4096, 444, 242, 507))
+    sizes = (*ranges, (16384, 532, 450, 806), (65536, 584, 374, 832), (1 << 20, 1180, 1180, 1210))
+    rows = [scattered(at(size, median), low, high) for size, median, low, high in sizes]
+    (sentence,) = told(*rows)
+    assert sentence == (
+        "Larger writes take longer, as it looks from 4 KiB on: write + fdatasync, "
+        "133 to 230 us up to 1 KiB, 444 to 584 us up to 64 KiB, 1.18 ms at 1 MiB."
+    )

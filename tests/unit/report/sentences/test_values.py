@@ -183,3 +183,17 @@ def test_what_scatters_into_another_leads_nowhere() -> None:
         for place, name in enumerate(("ext4", "xfs", "btrfs"))
     ]
     assert told(*near) == ["ext4 looked fastest in 3 of 3 workloads; in none of them clearly."]
+
+
+def test_what_may_be_another_rate_altogether_is_not_told_as_the_same() -> None:
+    def curve(last: float, low: float, high: float) -> list[CombinationResult]:
+        found = []
+        for level, rate in (("20%", 1.33e9), ("40%", 8e8), ("60%", 1.3e9), ("80%", 1.3e9), ("100%", last)):
+            number = RepeatedMetric(rate, rate, rate, "B/s", 1, low=low * rate, high=high * rate)
+            found.append(replace(row(rate, metric=THROUGHPUT, fill_level=level), metrics={THROUGHPUT: number}))
+        return found
+
+    assert told(*curve(1.36e9, 0.4, 1.6)) == [
+        "Appends: 1.36 GB/s at fill level 100 % and 1.33 GB/s at fill level 20 %, not told apart by one repeat of each."
+    ]
+    assert told(*curve(1.36e9, 0.97, 1.03))[0].startswith("Appends: as fast at fill level 100 % as at 20 %")
