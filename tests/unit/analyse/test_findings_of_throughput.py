@@ -114,6 +114,17 @@ class TestThroughputCliff:
         (again,) = throughput_cliff.find(judged(trial([(40, 480e6), (60, 95e6), (60, 480e6)])))
         assert "base_per_s" not in again.evidence
 
+    def test_beside_others_nobody_knows_why_nor_what_lasts(self) -> None:
+        seen = judged(trial([(40, 480e6), (160, 95e6)]))
+        others = {"count": 2, "busy": 1.9, "own": 0.2, "kernel_threads": 0.0, "duration_ns": 10**10}
+        busy = replace(seen, measured=replace(seen.measured, context={**seen.measured.context, "processors": others}))
+        (found,) = throughput_cliff.find(busy)
+        assert ": other programs were at work, and may be why. What it does for longer is not known; " in found.text
+        assert "base_per_s" not in found.evidence
+        idle = {**others, "busy": 0.2}
+        quiet = replace(seen, measured=replace(seen.measured, context={**seen.measured.context, "processors": idle}))
+        assert throughput_cliff.find(quiet) == throughput_cliff.find(seen)
+
     def test_steady_throughput_small_falls_and_rises_have_none(self) -> None:
         for levels in ([(200, 480e6)], [(40, 480e6), (160, 400e6)], [(40, 95e6), (160, 480e6)]):
             assert throughput_cliff.find(judged(trial(levels))) == []

@@ -6,7 +6,6 @@ from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.token_bucket import done_in, stretch_of, token_of
 from drivelab.model.finding import Finding
-from drivelab.model.others_processors import busy_with_others
 from drivelab.model.token_bucket import TokenBucket
 
 CODE = "burst-ended"
@@ -25,8 +24,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     if measured.intervals is None or not measured.intervals.num_rows:
         return []
-    processors = measured.context.get("processors")
-    if evidence.target.simulated is None and processors and busy_with_others(processors):
+    if evidence.is_beside_others:
         # when others begin, one reader slows down just so
         return []
     seen = stretch_of(done_in(measured.intervals))

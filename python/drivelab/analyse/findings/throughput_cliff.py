@@ -60,6 +60,8 @@ def _what_lasts(evidence: TrialEvidence, after_bytes_per_s: float) -> str:
     """What the drive does for longer: the level after the cliff, unless it came back from it."""
     if again := _came_back_to(evidence, after_bytes_per_s):
         return f"In the last tenth of the trial it was {format_rate_bytes_per_s(again)} again"
+    if evidence.is_beside_others:
+        return "What it does for longer is not known"
     return f"What it does for longer is {format_rate_bytes_per_s(after_bytes_per_s)}"
 
 
@@ -73,7 +75,7 @@ def _came_back_to(evidence: TrialEvidence, after_bytes_per_s: float) -> float:
 def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_per_s: float) -> dict[str, Any]:
     """The rates before the cliff and after it, of what did not come back and a cache or a limit explains."""
     is_explained = evidence.operations("write") or _may_be_limited(evidence)
-    if not is_explained or _came_back_to(evidence, after_bytes_per_s):
+    if not is_explained or evidence.is_beside_others or _came_back_to(evidence, after_bytes_per_s):
         return {}
     block_bytes = evidence.measured.workload.block_sizes[0].bytes
     token, _ = token_of(block_bytes)
@@ -83,11 +85,14 @@ def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_p
 
 def _cause(evidence: TrialEvidence) -> str:
     """What makes a throughput fall, as far as the workload tells."""
+    is_buffered = evidence.operations("write") and not evidence.is_direct and not evidence.is_durable
+    if evidence.is_beside_others and not is_buffered:
+        return "other programs were at work, and may be why"
     if not evidence.operations("write"):
         if _may_be_limited(evidence):
             return "reads have no cache to fill, so a limit of the volume, or work of others, is likely"
         return "reads have no cache to fill, so heat, or work of others, is likely"
-    if not evidence.is_direct and not evidence.is_durable:
+    if is_buffered:
         return "the memory that buffered writes go to was full"
     if _may_be_limited(evidence):
         return "probably a limit of the volume was reached, or the cache of the host was full"
