@@ -132,7 +132,7 @@ def test_effects_of_trials_that_do_not_describe_the_drive_are_marked_everywhere(
     assert "corrected for 1 level tried" in table.notes[2]
     assert len(effects_notes([bad])) == 1
     changed, unjudged = run_sentences(answer)
-    assert changed == "Small: write-cache auto is 1.8 to 2.2 times as fast as on."
+    assert changed == "Small: write-cache auto is 1.8 to 2.2 times as fast as on (95\u00a0%)."
     assert unjudged == "Not judged, as trials do not describe the drive: write-cache off."
     assert answer.to_json()["effects"][0]["invalid_trials"] == 3
     figure = effects_overview(answer)

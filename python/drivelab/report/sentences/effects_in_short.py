@@ -160,7 +160,10 @@ class _Words:
 
     def change(self, effect: LevelEffect) -> Iterator[str]:
         """What the largest change is, with the two numbers where it is about one pair of them, and its commands."""
-        told = f"{self._where(effect, is_label_told=True)}: {_told_change(effect)}{self._numbers(effect)}"
+        numbers = self._numbers(effect)
+        # a span that stands by itself is no range of what was measured
+        span = "" if numbers or effect.ratio.low is None else " (95\u00a0%)"
+        told = f"{self._where(effect, is_label_told=True)}: {_told_change(effect)}{span}{numbers}"
         together = f"{told}{_commands(effect, ', with ')}."
         if len(together.split()) <= FIRST_WORDS_MAX:
             yield capitalised(together)

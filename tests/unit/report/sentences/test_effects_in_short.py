@@ -189,7 +189,7 @@ def test_what_has_no_effect_is_told_behind_what_has() -> None:
     )
     assert told(RunAnswer(rows, contrasts=effects)) == (
         "Small writes: 200 us with scheduler none, 201 us bfq, 300 us kyber, 260 us other.",
-        "Small writes: scheduler kyber is 40 to 60 % slower than none.",
+        "Small writes: scheduler kyber is 40 to 60 % slower than none (95 %).",
         "Also scheduler other is 20 to 40 % slower than none; no effect of 5 % or more: scheduler bfq.",
     )
 
@@ -204,7 +204,7 @@ def test_a_level_with_another_verdict_elsewhere_is_told_with_its_place() -> None
         contrast("scheduler", "none", "bfq", ratio(2.0, 1.9, 2.1), verdict="matters", workload="large"),
     )
     assert told(RunAnswer(rows, contrasts=effects))[1:] == (
-        "Large writes: scheduler bfq is 1.9 to 2.1 times as slow as none.",
+        "Large writes: scheduler bfq is 1.9 to 2.1 times as slow as none (95 %).",
         "No effect of 5 % or more: scheduler bfq against none (small writes).",
     )
 
@@ -217,7 +217,7 @@ def test_over_several_combinations_the_ratio_is_told_and_no_mean_of_unlike_times
     )
     effect = contrast("write-cache", "on", "off", ratio(0.5, 0.45, 0.55), verdict="matters")
     (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
-    assert sentence == "Small writes: write-cache off is 1.8 to 2.2 times as fast as on."
+    assert sentence == "Small writes: write-cache off is 1.8 to 2.2 times as fast as on (95 %)."
 
 
 def test_of_numbers_the_last_is_told_beside_the_first() -> None:
