@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from drivelab.analyse.command_check import CountedCommands, Stack, command_check
 from drivelab.analyse.distributions import student_t
 from drivelab.analyse.operation_parts import Integers, OperationParts, joined_parts
-from drivelab.analyse.paired_ratios import ratio_of_blocks
 from drivelab.analyse.quantile import quantile_estimates_from_series
 from drivelab.analyse.ratio import mean_estimate_from_series
+from drivelab.analyse.repeated_number import REPEATS_MIN, added_in_squares, median_of_logarithms, over_repeats
 from drivelab.model.estimate import Estimate
 from drivelab.model.trace import (
     DEVICE_WORK,
@@ -34,8 +34,6 @@ from drivelab.model.trace import (
     TraceConduct,
 )
 
-# from so many repeats on they are what intervals of means are made of
-REPEATS_MIN = 3
 SLOWEST_SHARE = 100
 # more bios of our own than this share in no operation, and time may be charged to the wrong part
 UNMATCHED_SHARE_MAX = 0.01
@@ -248,40 +246,13 @@ def ratio_error(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> tuple
     return middle, math.sqrt(float((residual**2).sum()) * number / (number - 1)) / total
 
 
-def over_repeats(estimates: Sequence[Estimate]) -> Estimate | None:
-    """One number of several repeats: their geometric mean.
-
-    Notes
-    -----
-    From `REPEATS_MIN` repeats on the interval is that of their logarithms
-    (Student's t); of two, their own half-widths are added in squares.
-    """
-    known = [one for one in estimates if one.value is not None and one.value > 0]
-    if not known or len(known) < len(estimates):
-        return None
-    if len(known) == 1:
-        return known[0]
-    if len(known) >= REPEATS_MIN:
-        found, _ = ratio_of_blocks([math.log(one.value or 1.0) for one in known])
-        method = f"geometric mean of {len(known)} repeats, Student t"
-        count = sum(one.sample_count for one in known)
-        return replace(found, unit=known[0].unit, sample_count=count, method=method)
-    middle = sum(math.log(one.value or 1.0) for one in known) / len(known)
-    low, high = _added_in_squares([(one, 1 / len(known)) for one in known], middle)
-    effective = sum(one.effective_sample_count for one in known)
-    count = sum(one.sample_count for one in known)
-    return Estimate(
-        math.exp(middle), low, high, known[0].unit, count, effective, "geometric mean of 2 repeats, from their own"
-    )
-
-
 def tracing_cost(passes: Sequence[TracedPass]) -> Estimate | None:
     """Traced over untraced median; None where some pass has no untraced one.
 
     Notes
     -----
     Both passes of a repeat lie close together, so from `REPEATS_MIN` repeats on
-    the ratios within them are averaged. Below, the intervals of the two medians
+    it is the median of the ratios within them. Below, the intervals of the two medians
     are added in squares on a logarithmic scale (Donner and Zou 2012, MOVER),
     each half-width on the side to which it matters.
     """
@@ -294,27 +265,15 @@ def tracing_cost(passes: Sequence[TracedPass]) -> Estimate | None:
         return None
     logarithms = [math.log((traced.value or 1.0) / (untraced.value or 1.0)) for traced, untraced in pairs]
     if len(pairs) >= REPEATS_MIN:
-        found, _ = ratio_of_blocks(logarithms)
-        return replace(found, method=f"ratio of medians over {len(pairs)} repeats, Student t")
+        method = f"median of the ratios within {len(pairs)} repeats, Student t of their logarithms"
+        return replace(median_of_logarithms(logarithms), method=method)
     middle, weight = sum(logarithms) / len(pairs), 1 / len(pairs)
     weighted = [(one, weight) for one, _ in pairs] + [(one, -weight) for _, one in pairs]
-    low, high = _added_in_squares(weighted, middle)
+    low, high = added_in_squares(weighted, middle)
     count = len(pairs)
     return Estimate(
         math.exp(middle), low, high, "1", count, float(count), "ratio of medians, their intervals added in squares"
     )
-
-
-def _added_in_squares(weighted: Sequence[tuple[Estimate, float]], middle: float) -> tuple[float | None, float | None]:
-    """The ends of a weighted sum of logarithms; None where one of them has no ends."""
-    below = above = 0.0
-    for one, weight in weighted:
-        if not one.value or not one.low or one.high is None:
-            return None, None
-        down, up = math.log(one.value / one.low), math.log(one.high / one.value)
-        below += (weight * (down if weight > 0 else up)) ** 2
-        above += (weight * (up if weight > 0 else down)) ** 2
-    return math.exp(middle - math.sqrt(below)), math.exp(middle + math.sqrt(above))
 
 
 def _summaries(

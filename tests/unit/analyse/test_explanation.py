@@ -262,18 +262,22 @@ def test_the_cost_over_repeats_is_paired() -> None:
     medians = [np.sort(one.operations.latency_ns)[249] for one in passes]
     logs = [math.log(after / before.value) for after, before in zip(medians, untraced, strict=True)]
     assert found is not None
-    assert found.value == pytest.approx(math.exp(np.mean(logs)))
+    assert found.value == pytest.approx(math.exp(np.median(logs)))
     # the drive's own differences between repeats are in both passes, and not in the ratio
     assert found.high / found.low < 1.02
 
 
-def test_one_number_of_several_repeats_is_their_geometric_mean() -> None:
+def test_one_number_of_several_repeats_is_their_median() -> None:
     values = [100.0, 110.0, 121.0]
     estimates = [Estimate(value, value * 0.9, value * 1.1, "ns", 10, 10.0, "") for value in values]
     low, high = stats.t.interval(0.95, 2, loc=math.log(110), scale=stats.sem(np.log(values)))
     three = over_repeats(estimates)
     assert three is not None
     assert (three.value, three.low, three.high) == pytest.approx((110, math.exp(low), math.exp(high)))
+    # a repeat that lies far off does not carry the number with it, as it does not in the tables
+    far = over_repeats([*estimates[:2], Estimate(400.0, 360.0, 440.0, "ns", 10, 10.0, "")])
+    assert far is not None
+    assert far.value == pytest.approx(110.0)
     two = over_repeats(estimates[:2])
     assert two is not None
     assert two.value == pytest.approx(math.sqrt(100 * 110))
@@ -291,9 +295,9 @@ def test_medians_of_a_level_that_moves_are_told_with_wide_intervals() -> None:
     medians = [150 * step for step in (1000, 1010, 1030)]
     found = explanation_of(passes, "durable_write")
     assert found.traced_ns is not None
-    assert found.traced_ns.value == pytest.approx(math.prod(medians) ** (1 / 3))
+    assert found.traced_ns.value == pytest.approx(medians[1])
     assert found.tracing_cost is not None
-    assert found.tracing_cost.value == pytest.approx(found.traced_ns.value / 320_000)
+    assert found.tracing_cost.value == pytest.approx(medians[1] / 320_000)
     assert found.traced_repeats_ns == pytest.approx(medians, rel=0.01)
     assert found.untraced_repeats_ns == (320_000.0, 320_000.0, 320_000.0)
     alone = explanation_of(passes[:1], "durable_write")
