@@ -171,7 +171,14 @@ def _sentences(
         return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
     if compared := joint_sentences(sets, drives):
         return tuple(filter(None, (fitness_sentence(runs, _names(runs, sets), lead_words(sets, drives)), *compared)))
-    told = [f"{shortened(run.name)}: {own[0]}" for run in runs[:_RUNS_TOLD_MAX] if (own := own_sentences(run))]
+    names = _names(runs, sets)
+    # drives are what a reader knows; their runs where they do not tell these apart
+    called = names if len(set(names)) == len(runs) and all(names) else [run.name for run in runs]
+    told = [
+        f"{shortened(name)}: {own[0]}"
+        for name, run in list(zip(called, runs, strict=True))[:_RUNS_TOLD_MAX]
+        if (own := own_sentences(run))
+    ]
     return (not_compared_sentence(sets) or NOTHING_IN_COMMON, *told)
 
 

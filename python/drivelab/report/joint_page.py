@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import TypeVar
 
 from drivelab.model.result_set import ResultSet
 from drivelab.report.content import ReportContent
+from drivelab.report.figures.figure import Figure
 from drivelab.report.in_short import hero_of
 from drivelab.report.joint import Joint
 from drivelab.report.page import Page, page_of
 from drivelab.report.placed import PlacedFigure, PlacedTable, placed_figure, placed_table
+from drivelab.report.sentences.traced import are_explained
 from drivelab.report.tables.table import Table
 
 # beside the charts' packed script of 0.7 MB a page stays below 8 MB:
@@ -28,6 +31,7 @@ _ABOUT_COURSES = {"drift", "level-moves", "throughput-cliff", "throughput-swings
 _COURSES_OPEN_MAX = 6
 _MODEL_TABLES = ("phases", "flush-model")
 _STATISTICS = ("factorial-terms", "interactions")
+_Shown = TypeVar("_Shown", bound=Figure | Table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class JointPage:
         Of a single run, the picture that its experiment exists for; None where parts of a traced latency lead.
     folded : tuple of PlacedFigure
         Of a single run, all its other figures.
+    why_leads : bool
+        Whether which part differs is what the report is about, and stands before the numbers.
     """
 
     joint: Joint
@@ -67,6 +73,7 @@ class JointPage:
     part_figures: tuple[PlacedFigure, ...] = ()
     hero: PlacedFigure | None = None
     folded: tuple[PlacedFigure, ...] = ()
+    why_leads: bool = False
 
     @property
     def open_figures(self) -> tuple[str, ...]:
@@ -104,12 +111,16 @@ def joint_page_of(joint: Joint) -> JointPage:
     alone = _with_sentences(page_of(joint.only_run), joint.sentences) if joint.only_run else None
     # tables of where the time goes stand before them
     first_table = 1 + (len(alone.traced.tables) if alone and alone.traced else 0)
+    why_leads = are_explained(joint)
     figures = [
         placed_figure(figure, str(number), PUBLISHED_PREFIX if alone else "")
-        for number, figure in enumerate(joint.figures, start=1)
+        for number, figure in enumerate(_as_they_stand(joint.figures, why_leads=why_leads), start=1)
     ]
     ordered = sorted(joint.tables, key=lambda table: _place_of_table(table, is_alone=alone is not None))
-    tables = [placed_table(table, str(number)) for number, table in enumerate(ordered, start=first_table)]
+    tables = [
+        placed_table(table, str(number))
+        for number, table in enumerate(_as_they_stand(ordered, why_leads=why_leads), start=first_table)
+    ]
     alone, hero, folded = _figures_in_order(joint, alone, figures) if alone else (None, None, ())
     return JointPage(
         joint=joint,
@@ -123,7 +134,14 @@ def joint_page_of(joint: Joint) -> JointPage:
         published=tuple(one for one in joint.result_sets if one.is_reference),
         hero=hero,
         folded=folded,
+        why_leads=why_leads,
     )
+
+
+def _as_they_stand(shown: Sequence[_Shown], *, why_leads: bool) -> list[_Shown]:
+    """Figures or tables in the order of the page: what says why runs differ comes first, or behind the first other."""
+    first = None if why_leads else next((one for one in shown if not _is_about_parts(one.key)), None)
+    return sorted(shown, key=lambda one: (first is not None and one is not first, not _is_about_parts(one.key)))
 
 
 def _place_of_table(table: Table, *, is_alone: bool) -> int:

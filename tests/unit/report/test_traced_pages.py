@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -204,6 +205,13 @@ def test_a_report_of_two_explained_runs_begins_as_their_explanations_beside_each
     assert joint.tables[0] in joint.leading_tables
     for text in (page_text(joint, tmp_path), markdown_text(joint)):
         assert text.index("the flush is gone") < text.index("median latency")
+    # figures and tables are numbered in the order of the page
+    shared = page_text(joint, tmp_path).partition('id="run-1"')[0]
+    for kind in ("Figure", "Table"):
+        numbers = [int(number) for number in re.findall(rf"{kind} (\d+)\.", shared)]
+        assert numbers == [*range(1, len(numbers) + 1)]
+    assert shared.index("Why they differ</h2>") < shared.index("The numbers</h2>")
+    assert "Measured without tracing" in shared
     print_joint(joint)
     assert "\n".join(["off against on", *parts_lines(difference, 80)]) in capsys.readouterr().out
     card = card_of(joint)

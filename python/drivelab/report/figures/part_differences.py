@@ -16,9 +16,9 @@ from drivelab.report.tables.part_differences import differences_data, part_name
 ROW_PX, TOP_PX, BOTTOM_PX, GAP_PX = 34, 44, 52, 46
 DRAWN_AT_MOST = 8
 CAPTION = (
-    "Above, the mean of each part on both sides; below, how much longer it takes in the second, with a 95\u00a0% "
+    "Above, the mean of each part on both sides; below, how much longer it takes in the second, with an "
     "interval. The differences of the parts add up to that of the whole latency. Filled marks differ by more than "
-    "chance, corrected for the number of parts; hollow ones may not."
+    "chance; hollow ones may not. Intervals and marks are corrected for the number of parts (Holm)."
 )
 
 

@@ -142,16 +142,12 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
         # what is known leads
         sides = f"{difference.new} beside {difference.base}: "
         open_is = f"the mean, {base} and {new}, may differ by chance"
-        leads = ("",) if difference.unsettled else (sides, "")
-        yield from (capitalised(f"{lead}{words}; {open_is}.") for words in told for lead in leads)
+        # the name of a drive keeps its case
+        for words in told:
+            yield from () if difference.unsettled else (f"{sides}{words}; {open_is}.",)
+            yield f"{capitalised(words)}; {open_is}."
         return
-    # an interval without 0 is no difference where several are looked at
-    clear = [
-        one for one in difference.parts if (one.difference_ns.low or 0.0) > 0 or (one.difference_ns.high or 0.0) < 0
-    ]
-    every = f", in every part of {len(difference.parts)} that were looked at" if clear else ", in every part"
-    where = f" among {len(difference.parts)} numbers" if total in clear else every
-    yield f"{text}; the difference ({interval}) may be chance{where}."
+    yield f"{text}; the difference ({interval}) may be chance, in every part."
     yield f"{text}; the difference may be chance."
 
 

@@ -45,7 +45,7 @@ def _parts_table(one: ExplanationDifference) -> Table:
             TableColumn(one.base, unit.name, is_number=True),
             TableColumn(one.new, unit.name, is_number=True),
             TableColumn("difference", unit.name, is_number=True),
-            TableColumn("95\u00a0% interval"),
+            TableColumn("interval (Holm)"),
             TableColumn("more than chance"),
         ),
         rows=tuple(
