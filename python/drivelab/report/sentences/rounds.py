@@ -80,7 +80,8 @@ def _beside(members: Sequence[PhaseRounds], room: int, *, has_lead: bool) -> lis
         change = change_between(mine.average, its.average, is_more_slower=is_low)
         ahead = f"{best.target} is {change} {than_words(change)} {other.target}, {values[0]} against {values[1]}"
         ahead = _fitting([ahead, *told[2:]], room - word_count([what, "all steady"]))
-        steady = f", {'all' if rest else 'both'} steady" if all(window.is_steady for *_, window in known) else ""
+        word = "level" if best.is_scaled_down else "steady"
+        steady = f", {'all' if rest else 'both'} {word}" if all(window.is_steady for *_, window in known) else ""
         ahead = f"{ahead} ({what}){steady}"
         together = f"{ahead}, write cache {' against '.join(caches)}."
         if not rest and len(caches) > 1 and word_count([together]) <= room:
@@ -146,7 +147,8 @@ def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> s
     place = f" ({place})" if phase else f" {place}" if place else ""
     known = [_number(series) for series in one.tracked if series.window is not None]
     if one.is_steady:
-        told = f"Steady state reached in round {one.rounds}{place}"
+        # a rehearsal writes too little to know that it stays so
+        told = f"{'Level by' if one.is_scaled_down else 'Steady state reached in'} round {one.rounds}{place}"
     else:
         count = f"{one.rounds} round{'s' if one.rounds != 1 else ''}"
         at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""

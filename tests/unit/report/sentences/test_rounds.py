@@ -42,6 +42,16 @@ def test_what_is_not_steady_is_told_in_thirty_words_and_why_in_a_sentence_of_its
     )
 
 
+def test_a_rehearsal_is_level_and_claims_no_steady_state() -> None:
+    """A drive was 'steady (saturation)' at 115 000 IOPS, and made 64 700 a little later."""
+    whole = phase("sda", series(1000.0))
+    assert told(whole)[0].startswith("Steady state reached in round 25: 1 000 IOPS")
+    quick = replace(whole, is_scaled_down=True)
+    assert told(quick)[0].startswith("A rehearsal (--quick): level by round 25: 1 000 IOPS")
+    slow = replace(phase("sdb", series(250.0)), is_scaled_down=True)
+    assert told(quick, slow)[0].endswith("both level.")
+
+
 def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> None:
     fast, slow = phase("sim:a", series(1000.0)), phase("sim:b", series(250.0))
     what = "random 4 KiB, R/W 65/35"
