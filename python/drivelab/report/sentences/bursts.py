@@ -12,7 +12,7 @@ from drivelab.model.names import names_in_words
 from drivelab.model.published_burst import published_burst_s
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
-from drivelab.model.units import format_count, format_decimal_bytes, format_duration_ns
+from drivelab.model.units import format_decimal_bytes, format_duration_ns
 from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
@@ -30,14 +30,15 @@ _READING_SHARE = 0.99
 def burst_sentences(answer: RunAnswer) -> Iterator[str]:
     """How several targets compare; then what each trial that watched for the end of a burst came to, I/Os first.
 
-    Of the credit that was seen there is a sentence more; where nothing ended on several targets there is one of all,
-    before how they compare.
+    Of the credit that was seen there is a sentence more; where nothing ended on several targets there is one of all.
     """
     several = len({target for target, _ in answer.buckets}) > 1
     order = sorted(answer.buckets, key=lambda one: (one[1].verdict == "no end", one[1].token == "bytes"))
     if several and all(bucket.verdict == "no end" for _, bucket in order):
-        yield from _none_ended(order)
-        yield from _beside(answer)
+        # which is faster comes first, unless that may be a burst
+        is_open = any(_credit_s(bucket) is not None for _, bucket in order)
+        first, then = tuple(_beside(answer)), tuple(_none_ended(order))
+        yield from (*then, *first) if is_open else (*first, *then)
         begun = [f"{_size(bucket)} of {_reads(target, bucket)}" for target, bucket in order if bucket.at_once]
         if begun:
             yield f"At the start {names_in_words(begun)} came at once."
@@ -150,12 +151,12 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
         constant = "a constant " if bucket.is_flat else ""
-        moved = f"at least {_amount(bucket)} at {constant}{burst}"
+        moved = f"{_amount(bucket)} at {constant}{burst}"
         if bucket.at_once:
             begun = f"{_size(bucket)} came at once, then {moved}"
             yield f"{begun}: no other end of a burst within {_watched(bucket)}."
         else:
-            yield f"No end of a burst within {_watched(bucket)}: {moved}."
+            yield f"No burst ended within {_watched(bucket)}: {moved}."
         yield from _perhaps(bucket)
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
@@ -225,7 +226,7 @@ def time_text(seconds: float | None) -> str:
 def _amount(bucket: TokenBucket) -> str:
     """What was read beside what came at once."""
     moved = bucket.moved - bucket.at_once
-    return f"{format_count(moved)} reads" if bucket.token == "I/Os" else f"{format_decimal_bytes(moved)} of reads"
+    return f"{number_text(moved)} reads" if bucket.token == "I/Os" else f"{format_decimal_bytes(moved)} of reads"
 
 
 def _size(bucket: TokenBucket) -> str:
