@@ -47,7 +47,9 @@ def block_trace_sentences(found: BlockPhases) -> Iterator[str]:
     shares = {name: times.sum_ns / whole.sum_ns for name, times in found.phases.items() if name in _WAITS}
     largest = sorted((name for name in shares if shares[name] >= _SHARE_MIN), key=shares.__getitem__, reverse=True)
     parts = [f"{percent_text(shares[name])} of it {_WAITS[name]}" for name in largest[:_TOLD_MAX]]
-    who = "The bio" if whole.n == 1 else "A bio"
+    # bios that only flush carry none
+    data = " with data" if "flush_Q2C" in found.phases else ""
+    who = f"The bio{data}" if whole.n == 1 else f"A bio{data}"
     mean = " on average" if whole.n > 1 else ""
     told = f": {names_in_words(parts)}" if parts else ""
     yield f"{who} took {format_duration_ns(round(whole.mean_ns))}{mean} (Q2C){told}."

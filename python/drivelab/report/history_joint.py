@@ -90,7 +90,7 @@ def judged_sentences(history: History) -> list[str]:
         newest = (whole or checks)[-1]
         kind = "The newest check" if newest is checks[-1] else "The newest complete check"
         verdict = f" {_SAYS[newest.outcome]}" if newest.need and newest.outcome in _SAYS else ":"
-        told.append(f"{kind} ({when(newest)}){verdict} {ended(first_in_few_words((newest.answer,))[0])}")
+        told.append(ended(first_in_few_words((f"{kind} ({when(newest)}){verdict} {newest.answer}",))[0]))
     if few := [one for one in history.judged if not one.rows]:
         needed = [f"{counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
         least = counted(min(one.missing_count for one in few), "more run")
