@@ -36,7 +36,11 @@ def test_a_forecast_that_a_burst_may_have_given_holds_at_first(capsys: pytest.Ca
 
 def test_why_there_is_no_yes_or_no_is_told_of_every_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "sim:micron-7450-max", "--for", "ceph", "--quick"]) == 0
-    assert "No limit is published for it; --for ./FILE.toml" in " ".join(capsys.readouterr().out.split())
+    told = " ".join(capsys.readouterr().out.split())
+    assert "its log takes 44" in told
+    assert "No limit is published for it; --for ./FILE.toml" in told
+    run(["check", "sim:gp2-100", "--for", "ceph", "--quick"])
+    assert "its log takes at first 75" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])

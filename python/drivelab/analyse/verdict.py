@@ -373,5 +373,6 @@ def _meaning(
         value = f"{format_quantity(lasting.per_s, estimate.unit)} (first {first})"
         return [name], f"{need.title}: here {capability.text.format(value=value)}", ""
     interval = estimate.interval_text()
-    meaning = f"{capability.text.format(value=str(estimate))}{f' (95 %: {interval})' if interval else ''}"
+    is_burst = capability.metric == RATE and any(one.code == burst_possible.CODE for one in findings)
+    meaning = f"{capability.text.format(value=f'at first {estimate}' if is_burst else str(estimate))}{f' (95 %: {interval})' if interval else ''}"
     return [name], f"{need.title}: here {meaning}", ""
