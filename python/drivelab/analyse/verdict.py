@@ -374,5 +374,6 @@ def _meaning(
         return [name], f"{need.title}: here {capability.text.format(value=value)}", ""
     interval = estimate.interval_text()
     is_burst = capability.metric == RATE and any(one.code == burst_possible.CODE for one in findings)
-    meaning = f"{capability.text.format(value=f'at first {estimate}' if is_burst else str(estimate))}{f' (95 %: {interval})' if interval else ''}"
+    value = f"at first {estimate}" if is_burst else str(estimate)
+    meaning = f"{capability.text.format(value=value)}{f' (95 %: {interval})' if interval else ''}"
     return [name], f"{need.title}: here {meaning}", ""
