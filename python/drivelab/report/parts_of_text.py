@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 _END_OF_PART = re.compile(r"[:;,.]? (?=\()|[:;,.] ")
 # as those who wrote them write them
 _SMALL_NAME = re.compile(
-    r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+|etcd|sim:\S+)\b"
+    r"(?:ext[234]|xfs|btrfs|f2fs|bcachefs|sd[a-z]+|nvme\d\S*|vd[a-z]+|md\d+|loop\d+|etcd|sim:\S+|scratch-\S+|raid\d\S*)\b"
 )
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 _COMMA = re.compile(r", ")

@@ -15,7 +15,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.trace import ExplanationDifference, PartDifference
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.answer import answer_of
-from drivelab.report.parts_of_text import first_in_few_words
+from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.sentences.comparison_answer import answers
 from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.sentences.run import run_sentences
@@ -121,3 +121,9 @@ def test_no_answer_is_in_words_that_a_reader_stumbles_over() -> None:
     assert not any("from chance" in sentence for sentences in told for sentence in sentences)
     assert any("settle it" in sentence for sentences in told for sentence in sentences)
     assert any("is clear" in sentence for sentences in told for sentence in sentences)
+
+
+def test_names_that_are_written_small_stay_so_at_the_beginning_of_a_sentence() -> None:
+    for name in ("scratch-1GiB and scratch-512MiB cannot be told apart", "raid5-sda-sdb is faster", "ext4 leads"):
+        assert capitalised(name) == name
+    assert capitalised("scratch drives lie on files") == "Scratch drives lie on files"

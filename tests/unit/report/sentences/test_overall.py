@@ -65,10 +65,7 @@ SAME: tuple[Ratio, EffectVerdict] = ((1.02, 0.92, 1.13), "not settled")
         # a difference that is sure, and too small to matter to anybody
         (
             {("ext4", "xfs"): ((1.01, 1.005, 1.015), "differs")},
-            (
-                "Over all 12 workloads together no filesystem is "
-                "clearly faster: ext4 and xfs may differ by up to 1 %."
-            ),
+            ("Over all 12 workloads together no filesystem is clearly faster: ext4 and xfs may differ by up to 1 %."),
         ),
         ({("ext4", "xfs"): ((0.5, 0.4, 0.6), "not judged")}, ""),
         ({}, ""),
