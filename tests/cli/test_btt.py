@@ -100,7 +100,8 @@ def test_the_answer_comes_first_and_the_tables_have_room_below_it(btt: Btt, tmp_
     lines = out.splitlines()
     assert " ".join(map(str.strip, lines[2:6])) == (
         "2 004 cache flushes of 341 us each took 684 ms of 1.14 s (60.0 %), which btt does not show. "
-        "A bio with data took 168 us on average (Q2C): 54.6 % of it waiting for a cache flush and 28.8 % of it at the device."
+        "A bio with data took 168 us on average (Q2C): 54.6 % of it waiting for a cache flush and 28.8 % of it "
+        "at the device."
     )
     assert len(lines) <= 30
     assert "By size" not in out
