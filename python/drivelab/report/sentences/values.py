@@ -59,7 +59,7 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
             else _of_workloads(list(groups.values()), factor, varied[1:])
         )
     elif len(groups) == 1 and (change := _change_of_curve(next(iter(groups.values())), factor)):
-        yield change
+        yield f"{capitalised(rows[0].label)}: {change}."
     # of two numbers the change tells
     elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:
         told = [_of_levels(members, factor, _beside(members, varied[1:])) for members in groups.values()]
@@ -81,9 +81,13 @@ def curves_beside(answer: RunAnswer) -> Iterator[str]:
         groups.setdefault(one.target, []).append(one)
     is_curve = len(varied) == 1 and all(is_quantity(one.levels.get(varied[0], "")) for one in rows)
     if is_curve and len({one.workload for one in rows}) == 1 and min(map(len, groups.values())) >= _LEVELS_WITH_A_LEAD:
-        told = "; ".join(_of_levels([of[0], of[-1]], varied[0], shortened(name)) for name, of in groups.items())
-        if len(told.split()) <= WORDS_MAX:
-            yield f"{told}."
+        ends = [_of_levels([of[0], of[-1]], varied[0], shortened(name)) for name, of in groups.items()]
+        changes = [_change_of_curve(of, varied[0]) for of in groups.values()]
+        named = [f"{shortened(name)}: {change}" for name, change in zip(groups, changes, strict=True) if change]
+        # whether it changes is asked, and told of all or of none
+        whole = named if len(named) == len(groups) else []
+        ways = ["; ".join(way) for way in (whole, [one.partition(", ")[0] for one in whole], ends)]
+        yield from [f"{text}." for text in ways if text and len(text.split()) <= WORDS_MAX][:1]
 
 
 def _varied(answer: RunAnswer) -> tuple[list[CombinationResult], list[list[str]], list[str]]:
@@ -117,7 +121,7 @@ def _of_levels(members: Sequence[CombinationResult], factor: str, name: str = ""
 
 
 def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
-    """``8 MiB random writes: 65 % slower at fill level 100 % than at 20 %, 170 MB/s against 480 MB/s``.
+    """``65 % slower at fill level 100 % than at 20 %, 170 MB/s against 480 MB/s``.
 
     Empty where the levels are no numbers, are few, or where nothing tells whether the last differs from the first.
     """
@@ -137,13 +141,13 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
         count = min(mine.repeat_count, its.repeat_count)
         by = f"{count} repeats" if count > 1 else "one repeat"
         told = [f"{_value(one)} at {levels_phrase({factor: one.levels[factor]})}" for one in (last, first)]
-        return f"{capitalised(first.label)}: {names_in_words(told)}, not told apart by {by} of each."
+        return f"{names_in_words(told)}, not told apart by {by} of each"
     is_more_slower = metric_of(metric).better == "low"
     change = "as fast" if is_alike else change_between(mine.median, its.median, is_more_slower=is_more_slower)
     than = "as" if is_alike else than_words(change)
     at_first = level_text(factor, first.levels[factor])
     where = f"at {levels_phrase({factor: last.levels[factor]})} {than} at {at_first}"
-    return f"{capitalised(first.label)}: {change} {where}, {_value(last)} against {_value(first)}."
+    return f"{change} {where}, {_value(last)} against {_value(first)}"
 
 
 def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:

@@ -73,6 +73,20 @@ def test_each_of_two_targets_tells_both_ends_of_its_curve() -> None:
     )
 
 
+def test_of_each_of_two_targets_it_is_said_whether_its_curve_changes() -> None:
+    rates = (("alpha", (4.8e8, 1.7e8)), ("beta", (2e9, 2e9)))
+    rows = [
+        row(target, *(0.99 * value, value, 1.01 * value), metric=THROUGHPUT, levels={"fill_level": level})
+        for target, (full, rest) in rates
+        for level, value in (("20%", full), ("40%", rest), ("60%", rest), ("80%", rest), ("100%", rest))
+    ]
+    told = [plain_text(sentence) for sentence in run_sentences(RunAnswer(tuple(rows)))]
+    # the numbers stand in the table where both have no room
+    assert told[1] == (
+        "alpha: 2.8 times as slow at fill level 100 % as at 20 %; beta: as fast at fill level 100 % as at 20 %."
+    )
+
+
 def test_targets_that_scatter_into_each_other_are_not_told_apart() -> None:
     told = first(row("Alpha", 1.0e6, 1.2e6, 1.4e6), row("Beta", 1.1e6, 1.3e6, 1.5e6))
     assert told == "Alpha and Beta cannot be told apart by 3 repeats at synced writes, 1.20 ms against 1.30 ms."
