@@ -16,7 +16,7 @@ from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_text, measured_targets
 from drivelab.answers.side_facts import differences, facts_of_side
-from drivelab.answers.trial_notes import trial_notes
+from drivelab.answers.trial_notes import perhaps_bursts, trial_notes
 from drivelab.model.apart import RUNS_MIN
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
@@ -253,13 +253,9 @@ def _found_values(side: Sequence[ReadRun]) -> dict[str, dict[str, None]]:
 
 
 def _perhaps_bursts(runs: Sequence[StoredRun], read: Sequence[ReadRun]) -> dict[str, float]:
-    """Targets of which nobody knows yet whether they were on burst credit, and the least rate that says so."""
     found: dict[str, float] = {}
     for run, its in zip(runs, read, strict=True):
-        targets = {trial.name: trial.target for trial in its.trials}
-        for name, note in trial_notes(run).items():
-            if name in targets and (rate := note.perhaps_burst_per_s) is not None:
-                found[targets[name]] = min(rate, found.get(targets[name], rate))
+        found |= perhaps_bursts(trial_notes(run), {trial.name: trial.target for trial in its.trials})
     return found
 
 

@@ -24,7 +24,7 @@ from drivelab.answers.lasting_trials import as_they_last
 from drivelab.answers.measured_on import as_text
 from drivelab.answers.rounds import rounds_of_run, stored_values, with_titles
 from drivelab.answers.timeline import timeline_of_run
-from drivelab.answers.trial_notes import TrialNotes, trial_notes
+from drivelab.answers.trial_notes import TrialNotes, perhaps_bursts, trial_notes
 from drivelab.model.estimate import Unit
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
@@ -108,7 +108,8 @@ def answer_of_run(
     answer = replace(answer, timeline=timeline_of_run(run))
     if record.answer:
         answer = replace(answer, told=record.answer)
-    answer = replace(answer, buckets=buckets_of_run(run))
+    targets = dict(zip(table["trial"].to_pylist(), table["target"].to_pylist(), strict=True))
+    answer = replace(answer, buckets=buckets_of_run(run), perhaps_bursts=perhaps_bursts(notes, targets))
     if not asks_over_time(run):
         return answer
     judged_by_it = [name for one in answer.combinations if one.judged_metric == THROUGHPUT for name in one.trials]

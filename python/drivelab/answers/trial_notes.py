@@ -67,6 +67,23 @@ def trial_notes(run: StoredRun) -> dict[str, TrialNotes]:
     return found
 
 
+def perhaps_bursts(notes: Mapping[str, TrialNotes], targets: Mapping[str, str]) -> dict[str, float]:
+    """Targets of which nobody knows yet whether they were on burst credit, with the least rate that says so.
+
+    Parameters
+    ----------
+    notes : mapping of str to TrialNotes
+        Of the trials of a run, by name.
+    targets : mapping of str to str
+        The target of each trial; others are passed over.
+    """
+    found: dict[str, float] = {}
+    for name, note in notes.items():
+        if name in targets and (rate := note.perhaps_burst_per_s) is not None:
+            found[targets[name]] = min(rate, found.get(targets[name], rate))
+    return found
+
+
 def _notes(rows: pa.Table) -> dict[str, TrialNotes]:
     return {row["trial"]: _note(row) for row in rows.select(_COLUMNS).to_pylist()}
 

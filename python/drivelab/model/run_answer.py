@@ -297,6 +297,8 @@ class RunAnswer:
         What the run came to in its own words, where its trials alone can't tell: how a load did beside its recording.
     buckets : tuple of (str, TokenBucket)
         What trials have seen that watched for the end of a burst, with their targets.
+    perhaps_bursts : mapping of str to float
+        Targets that may have been on burst credit, with the I/Os a second at which they were.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -315,6 +317,7 @@ class RunAnswer:
     timeline: tuple[TrialTimeline, ...] = ()
     told: str = ""
     buckets: tuple[tuple[str, TokenBucket], ...] = ()
+    perhaps_bursts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:

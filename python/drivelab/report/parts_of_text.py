@@ -14,7 +14,6 @@ _SMALL_NAME = re.compile(
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 _COMMA = re.compile(r", ")
 _RANGE = re.compile(r" \((?:95 %|\d+ repeats): [^()]*\)")
-_SETTINGS = re.compile(r"(?<=at best) \([^()]*\)")
 FIRST_WORDS_MAX = 30
 
 
@@ -64,8 +63,7 @@ def first_in_few_words(sentences: Sequence[str]) -> tuple[str, ...]:
     if len(first.split()) <= FIRST_WORDS_MAX:
         return tuple(sentences)
     bare = _RANGE.sub("", first)
-    barest = _SETTINGS.sub("", bare)
-    for text, end in ((first, _END_OF_CLAUSE), (bare, _END_OF_CLAUSE), (barest, _END_OF_CLAUSE), (barest, _COMMA)):
+    for text, end in ((first, _END_OF_CLAUSE), (bare, _END_OF_CLAUSE), (bare, _COMMA)):
         if len(text.split()) <= FIRST_WORDS_MAX:
             return (text, *others)
         found = [one for one in end.finditer(text) if _is_outside(text, one.start())]

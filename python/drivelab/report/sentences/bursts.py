@@ -51,6 +51,14 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
             yield f"{where}{sentence[:1].lower() if where else sentence[:1]}{sentence[1:]}"
 
 
+def perhaps_burst_sentences(answer: RunAnswer) -> Iterator[str]:
+    """That the numbers of a target may not last, where a run that asks for something else could not know."""
+    told = [f"the {number_text(rate)} IOPS of {shortened(target)}" for target, rate in answer.perhaps_bursts.items()]
+    if told:
+        words = names_in_words(told)
+        yield f"{words[:1].upper()}{words[1:]} may be a burst: drivelab run burst tells what lasts."
+
+
 def _none_ended(order: Pair) -> Iterator[str]:
     """``No burst ended within 20 s``, and which rates may be one that was not watched for long enough."""
     # what came at once at the start had an end, too

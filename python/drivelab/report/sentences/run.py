@@ -14,7 +14,7 @@ from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEff
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
-from drivelab.report.sentences.bursts import burst_sentences
+from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sentences
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
@@ -85,7 +85,9 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     told = (*told[:1], *interactions, *told[1:]) or (() if values or leads else tuple(_of_combinations(answer)))
     # values and sizes stand beside others only where there are several targets, of which a sentence says which is best
     ahead = beside[:BESIDE_MAX]
-    return first_in_few_words((*ahead[:1], *leads, *ahead[1:], *sizes, *values, *told))[:SENTENCES_MAX]
+    every = (*ahead[:1], *leads, *ahead[1:], *sizes, *values, *told)
+    # what may not last limits the first of them
+    return first_in_few_words((*every[:1], *perhaps_burst_sentences(answer), *every[1:]))[:SENTENCES_MAX]
 
 
 def _is_of_one_curve(effect: LevelEffect) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from drivelab.model.apart import ABOUT_THE_SAME
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
+from drivelab.model.names import counted
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.stored_experiment import EXPLAINED
 from drivelab.model.units import format_bytes, format_rate_bytes_per_s
@@ -27,7 +28,6 @@ TIMES_FROM = 2
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
 _FEW_RUNS = f"; {ONE_RUN_EACH}."
 _OVERLAP = ", their intervals overlap"
-
 NAME_LETTERS_MAX = 64
 _UNIT = re.compile(r"\s\D+$")
 QUEUE_DEPTH, BLOCK_SIZE = "queue_depth", "block_size"
@@ -53,8 +53,7 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     Returns
     -------
     tuple of str
-        Empty where no drive of a run was measured with the workload and the
-        settings of another drive, or of one of a published page.
+        Empty where no drive of a run was measured with the workload and settings of another, or of a published page.
     """
     has_machines = _has_machines(sets)
     drives = drives or {}
@@ -66,9 +65,7 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
         found += (one.removesuffix(_FEW_RUNS) + "." * one.endswith(_FEW_RUNS) for one in told) if found else told
     more = len(groups) - WORKLOADS_NAMED
     if more > 0:
-        found.append(
-            f"{more} more workload{'s' if more > 1 else ''} that several drives have in common: see the tables."
-        )
+        found.append(f"{counted(more, 'more workload')} that several drives have in common: see the tables.")
     found += filter(None, [compare_sentence((one for _, members in groups for one in members), drives)])
     # whoever puts a run beside published numbers asks where it stands among them
     return (*_beside_pages(sets), *found)
@@ -237,13 +234,18 @@ def _told(
     if len(members) == 1:
         yield f"{title}, {metric_of(best.metric).words}: {_one(best, has_machines, drives)}{left_out}."
         return
-    levels = ", ".join(f"{name.replace('_', ' ')} {shortened(level_text(name, level))}" for name, level in best.levels)
-    yield f"{title}, {metric_of(best.metric).words} at best ({levels}): {_one(best, has_machines, drives)}."
-    subjects = {subject for contest in members for subject, _ in contest.ranked}
-    if not any(contest.of_other_drives for contest in members):
-        yield f"{title}, {len(members)} combinations of settings: {_runs_apart(members)}{left_out}."
+    is_one_drive = not any(contest.of_other_drives for contest in members)
+    # another run may have its best elsewhere
+    if is_one_drive and best.are_runs_apart is False:
+        yield f"{title}: the same drive, {_drive(best.ranked[0][0], drives)}; {_runs_apart(members)}{left_out}."
         return
-    subjects = {(_drive(subject, drives), "") if subject in drives else subject for subject in subjects}
+    levels = ", ".join(f"{name.replace('_', ' ')} {shortened(level_text(name, level))}" for name, level in best.levels)
+    yield f"{title} at {levels}, {metric_of(best.metric).words}: {_one(best, has_machines, drives)}."
+    if is_one_drive:
+        yield f"{title}: {_runs_apart(members)}{left_out}."
+        return
+    ranked = {subject for contest in members for subject, _ in contest.ranked}
+    subjects = {(_drive(subject, drives), "") if subject in drives else subject for subject in ranked}
     yield (
         f"{title}, {len(members)} combinations of settings on {len(subjects)} drives: "
         f"{_firsts(members, has_machines, drives)}{left_out}."
@@ -258,8 +260,9 @@ def _unjudged(contest: Contest) -> str:
 
 def _runs_apart(members: Sequence[Contest]) -> str:
     """In how many combinations the runs of one drive overlap: in the others nothing tells whether they differ."""
-    overlapping = sum(contest.are_runs_apart is False for contest in members)
-    return f"in {overlapping or 'none'} of them the ranges of the runs overlap; {ONE_RUN_EACH}"
+    count = sum(contest.are_runs_apart is False for contest in members)
+    of = "all" if count == len(members) else f"{count or 'none'} of"
+    return f"the ranges of its runs overlap in {of} {len(members)} combinations of settings; {ONE_RUN_EACH}"
 
 
 def _firsts(members: Sequence[Contest], has_machines: bool, drives: Mapping[Subject, DriveOfRun]) -> str:
@@ -316,18 +319,18 @@ def _between_drives(contest: Contest, has_machines: bool, drives: Mapping[Subjec
     last = f"; last is {_name(others[-1][0], has_machines)} with {_number(others[-1][1])}" if is_told else ""
     if contest.is_alike and contest.is_beyond_noise is not False:
         return f"{name} and {next_name} are alike, {_number(best)} and {_number(other)}{last}"
+    change = change_text(best, other)
     if contest.is_beyond_noise:
-        change = change_text(best, other)
         return f"{name} is fastest with {_number(best)}, {change} {next_name} with {_number(other)}{last}"
     if contest.is_beyond_noise is None:
-        change = change_text(best, other)
         return (
             f"{name} looks fastest with {_number(best)}, {change} {next_name} with {_number(other)}{last}; "
             f"{_unjudged(contest)}"
         )
-    if not contest.is_best_drive_first:
-        behind = f"and is behind {next_name} in another run: {_number(again[-1][1])} against {_number(other)}{last}"
-        return f"{name} has the best number, {_number(best)}, {behind}"
+    if again:
+        return (
+            f"{name} and {next_name} cannot be told apart by all runs: {_number(best)} against {_number(other)}{last}"
+        )
     rivals = [
         each for each in others if any(observations_apart(mine, each[1]) is False for _, mine in contest.of_best_drive)
     ]
@@ -389,7 +392,6 @@ def _number(one: Observation) -> str:
     of = f"{one.trial_count} repeats:" if one.trial_count > 1 else "95 %:"
     low, high = map(write, ends)
     unit = _UNIT.search(high)
-    # the unit stands once where it is the same
     return f"{value} ({of} {low.removesuffix(unit[0]) if unit else low} to {high})"
 
 

@@ -89,10 +89,18 @@ def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str], lead: 
         told_with = f"{fit}; {lead}."
         return told_with if lead and len(told_with.split()) <= FIRST_WORDS_MAX else f"{fit}."
     of_all = f"{len(shared)} {'need' if len(shared) == 1 else 'needs'}"
-    told = [f"{name} is fit for {counts['pass']} of {of_all}" for name, counts in counted[:_TOLD_MAX]]
+    told = [
+        f"{name} is fit for {counts['pass']} of {of_all}{_open_words(counts['undecided'])}"
+        for name, counts in counted[:_TOLD_MAX]
+    ]
     if len(counted) > _TOLD_MAX:
         told.append(f"{len(counted) - _TOLD_MAX} more are fit for as many or fewer")
     return f"{', '.join(told)}."
+
+
+def _open_words(count: int) -> str:
+    """What is undecided is no miss: `` (4 undecided)``."""
+    return f" ({count} undecided)" if count else ""
 
 
 _Found = Mapping[str, tuple[str, str]]

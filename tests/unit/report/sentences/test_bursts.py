@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drivelab.model.run_answer import RunAnswer
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.tables.bursts import burst_tables
@@ -110,3 +110,15 @@ def test_the_numbers_of_the_sentences_stand_in_a_table() -> None:
         ["gp2", "large", "134 MB/s", "at least 20 s", "–"],
     ]
     assert burst_tables(()) == ()
+
+
+def test_a_run_that_asks_for_something_else_says_that_its_numbers_may_be_those_of_a_burst() -> None:
+    one = RepeatedMetric(3000.0, 3000.0, 3000.0, "1/s", 3)
+    rows = tuple(
+        CombinationResult("gp2", "reads", "random reads", {"n": level}, {}, {"iops": one}, "iops", ("a",) * 3)
+        for level in "12"
+    )
+    plain = run_sentences(RunAnswer(rows))
+    told = run_sentences(RunAnswer(rows, perhaps_bursts={"gp2": 3000.0}))
+    assert told[0] == plain[0]
+    assert plain_text(told[1]) == "The 3 000 IOPS of gp2 may be a burst: drivelab run burst tells what lasts."

@@ -102,7 +102,7 @@ def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
         "B is first in 2, A is first in 1; 2 of these are beyond the scatter of repeats."
     )
     assert best == (
-        "512 B durable write, median latency at best (filesystem raw): A is fastest with "
+        "512 B durable write at filesystem raw, median latency: A is fastest with "
         "50.0\u00a0µs (95 %: 45.0 to "
         "55.0\u00a0µs), 2.0 times as fast as B with 100\u00a0µs (95 %: 95.0 to 105\u00a0µs)."
     )

@@ -33,7 +33,7 @@ def test_needs_are_rows_and_drives_columns() -> None:
 
 def test_the_fittest_drive_is_told_first() -> None:
     told = fitness_sentence([SLOW, GOOD], ["slow", "good"])
-    assert told == "good is fit for 2 of 2 needs, slow is fit for 0 of 2 needs."
+    assert told == "good is fit for 2 of 2 needs, slow is fit for 0 of 2 needs (1 undecided)."
     many = fitness_sentence([SLOW] * 5 + [GOOD], [*"abcde", "good"])
     assert many.startswith("good is fit for 2 of 2 needs, a is ")
     assert many.endswith(", 2 more are fit for as many or fewer.")
@@ -56,7 +56,7 @@ def test_what_an_undecided_need_means_is_told_where_one_stands() -> None:
 
 def test_drives_are_compared_by_needs_that_all_were_asked_for() -> None:
     assert fitness_sentence([SLOW, OF_ONE], ["slow", "single"]) == (
-        "single is fit for 1 of 1 need, slow is fit for 0 of 1 need."
+        "single is fit for 1 of 1 need, slow is fit for 0 of 1 need (1 undecided)."
     )
     other = checked({"zookeeper": "pass"})
     assert fitness_sentence([SLOW, other], ["slow", "other"]) == ""
