@@ -108,8 +108,11 @@ def answer_of_run(
     answer = replace(answer, timeline=timeline_of_run(run))
     if record.answer:
         answer = replace(answer, told=record.answer)
-    targets = dict(zip(table["trial"].to_pylist(), table["target"].to_pylist(), strict=True))
-    answer = replace(answer, buckets=buckets_of_run(run), perhaps_bursts=perhaps_bursts(notes, targets))
+    targets, workloads = (
+        dict(zip(table["trial"].to_pylist(), table[name].to_pylist(), strict=True)) for name in ("target", "workload")
+    )
+    pauses = {workloads[name]: note.pause for name, note in notes.items() if name in workloads and all(note.pause)}
+    answer = replace(answer, buckets=buckets_of_run(run), perhaps_bursts=perhaps_bursts(notes, targets), pauses=pauses)
     if not asks_over_time(run):
         return answer
     judged_by_it = [name for one in answer.combinations if one.judged_metric == THROUGHPUT for name in one.trials]

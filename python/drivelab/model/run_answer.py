@@ -299,6 +299,8 @@ class RunAnswer:
         What trials have seen that watched for the end of a burst, with their targets.
     perhaps_bursts : mapping of str to float
         Targets that may have been on burst credit, with the I/Os a second at which they were.
+    pauses : mapping of str to (int, int)
+        Workloads that issue I/O for so many ns, and then pause for so many; their rates have the pauses in them.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -318,6 +320,7 @@ class RunAnswer:
     told: str = ""
     buckets: tuple[tuple[str, TokenBucket], ...] = ()
     perhaps_bursts: Mapping[str, float] = field(default_factory=dict)
+    pauses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import bar_groups
@@ -25,6 +27,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.parts_of_text import first_in_few_words
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
+from drivelab.report.sentences.bursts import burst_sentences
 from drivelab.report.sentences.contest import Subject
 from drivelab.report.sentences.not_compared import not_compared_sentence
 from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
@@ -169,17 +172,31 @@ def _sentences(
     if not runs:
         alone = len(sets) == 1
         return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
-    if compared := joint_sentences(sets, drives):
-        return tuple(filter(None, (fitness_sentence(runs, _names(runs, sets), lead_words(sets, drives)), *compared)))
     names = _names(runs, sets)
     # drives are what a reader knows; their runs where they do not tell these apart
     called = names if len(set(names)) == len(runs) and all(names) else [run.name for run in runs]
+    if len(runs) == len(sets) and all(run.answer.buckets for run in runs):
+        # a mean over bursts, rests and what follows is none of the rates
+        return tuple(burst_sentences(_together(runs, called)))
+    if compared := joint_sentences(sets, drives):
+        return tuple(filter(None, (fitness_sentence(runs, names, lead_words(sets, drives)), *compared)))
     told = [
         f"{shortened(name)}: {own[0]}"
         for name, run in list(zip(called, runs, strict=True))[:_RUNS_TOLD_MAX]
         if (own := own_sentences(run))
     ]
     return (not_compared_sentence(sets) or NOTHING_IN_COMMON, *told)
+
+
+def _together(runs: Sequence[ReportContent], called: Sequence[str]) -> RunAnswer:
+    """What all runs saw of bursts, as if one had measured all drives; a run of several keeps their names."""
+    buckets: list[tuple[str, TokenBucket]] = []
+    combinations: list[CombinationResult] = []
+    for run, name in zip(runs, called, strict=True):
+        alone = len({target for target, _ in run.answer.buckets}) == 1
+        buckets += [(name if alone else target, bucket) for target, bucket in run.answer.buckets]
+        combinations += [replace(one, target=name) if alone else one for one in run.answer.combinations]
+    return RunAnswer(tuple(combinations), buckets=tuple(buckets))
 
 
 def _names(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> list[str]:

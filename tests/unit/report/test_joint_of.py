@@ -12,6 +12,8 @@ from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import Machine, Observation, ResultSet
+from drivelab.model.run_answer import RunAnswer
+from drivelab.model.token_bucket import TokenBucket
 from drivelab.reference.load import load_reference
 from drivelab.report.content import ReportContent
 from drivelab.report.joint_of import NOTHING_IN_COMMON, joint_of, most_telling_first
@@ -169,3 +171,16 @@ def test_the_kernel_of_a_page_counts_as_well() -> None:
     run = result_set("a", observed("A", 50))
     notes = run_differences([content("a", host={"kernel_release": "6.12.41"})], [run, page])
     assert "Kernel: 6.12.41 (a); 3.16.7 (reference:p)." in notes
+
+
+def test_runs_that_watched_for_bursts_begin_with_these_and_not_with_a_mean_over_rests() -> None:
+    def of(name: str, rate: float) -> ReportContent:
+        bucket = TokenBucket("no end", "I/Os", 20.0, 20 * rate, rate, is_flat=True)
+        return replace(content(name), answer=RunAnswer(buckets=((name, bucket),)))
+
+    sets = [result_set(name, observed(name, 50, 45, 55)) for name in ("ssd", "disk")]
+    joint = joint_of([of("ssd", 60_000.0), of("disk", 600.0)], sets)
+    assert joint.sentences[0].replace("\u202f", " ") == (
+        "ssd is 100 times as fast as disk at random reads, 60 000 against 600 IOPS, beyond noise."
+    )
+    assert joint.sentences[1] == "No burst ended within 20 s."

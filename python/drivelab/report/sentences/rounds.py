@@ -14,6 +14,7 @@ from drivelab.report.numerals import latency_text, number_text, percent_text, va
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
 from drivelab.report.sentences.contest import times_apart
 from drivelab.report.sentences.effect_words import change_between, than_words
+from drivelab.report.sentences.pauses import pause_sentences
 
 SCALED_DOWN = "A rehearsal (--quick)"
 # ", and 2 more"
@@ -34,17 +35,20 @@ def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
     several = len({one.target for one in answer.rounds}) > 1
     room = FIRST_WORDS_MAX - len(lead.split())
     found: list[str] = []
+    # whether pauses help is asked where there are any
+    pauses = list(pause_sentences(answer)) if judged else []
     for phase in dict.fromkeys(one.phase for one in judged):
         members = [one for one in answer.rounds if one in judged and one.phase == phase]
-        has_lead = bool(lead) and not found
+        has_lead = bool(lead) and not found and not pauses
         beside = _beside(members, room, has_lead=has_lead)
         for one in members:
             # the name of a target keeps its letters
             told = beside or [_verdict(one, room, several=several, has_lead=has_lead)]
             found += [*(text for text in told if text not in found), *_why_not(one, several=several)]
             has_lead = False
+    found = [*pauses, *found]
     if found and lead:
-        found[0] = f"{lead}{found[0]}"
+        found[0] = f"{lead}{found[0][:1].lower()}{found[0][1:]}" if pauses else f"{lead}{found[0]}"
     return (*found, *_points(answer.points, several=several))
 
 

@@ -1,0 +1,44 @@
+"""Whether a drive is faster between pauses than without one: whether it recovers while it is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drivelab.model.judged_metric import RATE
+from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.units import format_duration_ns
+from drivelab.report.numerals import number_text
+from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
+from drivelab.report.sentences.effect_words import change_between, than_words
+
+
+def pause_sentences(answer: RunAnswer) -> Iterator[str]:
+    """How fast each target is between its longest pauses, beside what it is without any; at most a sentence each.
+
+    Parameters
+    ----------
+    answer : RunAnswer
+        Whose rates count pauses in; without a pause is the last workload that makes none, as in the file.
+    """
+    known = [one for one in answer.combinations if RATE in one.metrics and not one.invalid_trials]
+    several = len({one.target for one in known}) > 1
+    for target in dict.fromkeys(one.target for one in known):
+        own = [one for one in known if one.target == target]
+        paused = [one for one in own if one.workload in answer.pauses]
+        plain = [one for one in own if one.workload not in answer.pauses]
+        if paused and plain:
+            longest = max(paused, key=lambda one: answer.pauses[one.workload][1])
+            yield f"{f'{target}: ' if several else ''}{_beside(answer, longest, plain[-1])}."
+
+
+def _beside(answer: RunAnswer, paused: CombinationResult, plain: CombinationResult) -> str:
+    """``Between pauses of 50 s it writes 2.1 times as fast as without a pause, at 129 000 against 60 700 IOPS``."""
+    after_ns, pause_ns = answer.pauses[paused.workload]
+    # what it does while it is at work
+    mine = paused.metrics[RATE].value * (after_ns + pause_ns) / after_ns
+    its = plain.metrics[RATE].value
+    is_alike = times_apart(mine, its) < DIFFERS_FROM
+    change = "as fast" if is_alike else change_between(mine, its, is_more_slower=False)
+    than = "as" if is_alike else than_words(change)
+    numbers = f"{number_text(mine)} against {number_text(its)} IOPS"
+    return f"Between pauses of {format_duration_ns(pause_ns)} it is {change} {than} without a pause, {numbers}"

@@ -1,0 +1,49 @@
+"""Whether a drive recovers while it is idle, in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from drivelab.model.rounds import PhaseRounds, TrackedSeries
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.report.sentences.pauses import pause_sentences
+from drivelab.report.sentences.run import plain_text, run_sentences
+
+S = 10**9
+PAUSES = {"wait-5": (5 * S, 5 * S), "wait-50": (5 * S, 50 * S)}
+
+
+def row(workload: str, rate: float, target: str = "sda") -> CombinationResult:
+    found = {"iops": RepeatedMetric(rate, rate, rate, "1/s", 1)}
+    return CombinationResult(target, workload, workload, {}, {}, found, "iops", ("a",))
+
+
+def answer(longest: float, *, target: str = "sda") -> tuple[CombinationResult, ...]:
+    """Rates as they are counted, with the pauses in them."""
+    rows = (("minute", 90_000.0), ("wait-5", 34_800.0), ("wait-50", longest), ("baseline", 60_700.0))
+    return tuple(row(name, rate, target) for name, rate in rows)
+
+
+@pytest.mark.parametrize(
+    ("longest", "told"),
+    [
+        # 11 times as many while it writes: 5 s of 55
+        (11_700.0, "2.1 times as fast as without a pause, 129 000 against 60 700 IOPS."),
+        (5_520.0, "as fast as without a pause, 60 700 against 60 700 IOPS."),
+        (4_000.0, "28 % slower than without a pause, 44 000 against 60 700 IOPS."),
+    ],
+)
+def test_rates_with_pauses_in_them_are_told_as_what_it_does_while_it_works(longest: float, told: str) -> None:
+    found = RunAnswer(answer(longest), pauses=PAUSES)
+    assert list(map(plain_text, pause_sentences(found))) == [f"Between pauses of 50 s it is {told}"]
+
+
+def test_it_comes_before_what_was_steady_and_without_pauses_there_is_nothing() -> None:
+    series = TrackedSeries("minute", {}, "iops", "1/s", ())
+    rounds = (PhaseRounds("sda", "saturation", 6, 6, "rounds", (2, 6), (series,), is_scaled_down=True),)
+    first, then, *_ = run_sentences(RunAnswer(answer(11_700.0), rounds=rounds, pauses=PAUSES))
+    assert plain_text(first).startswith("A rehearsal (--quick): between pauses of 50 s it is 2.1 times as fast as")
+    assert then.startswith("Not steady in 6 rounds")
+    assert list(pause_sentences(RunAnswer(answer(11_700.0)))) == []
+    both = RunAnswer((*answer(11_700.0), *answer(5_520.0, target="sdb")), pauses=PAUSES)
+    assert [text.partition(":")[0] for text in pause_sentences(both)] == ["sda", "sdb"]
