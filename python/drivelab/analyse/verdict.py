@@ -49,9 +49,9 @@ _NS = 1e9
 # out of all reach: so much below the limit, at a tenth of the probability, among so many
 _REACH = 5
 _REACH_OPERATIONS_MIN = 1000
-# 0.99 ** 300 < 0.05: so many that did not miss a p99 by themselves
-_SLOWEST_REACH = 20
-_SLOWEST_OPERATIONS_MIN = 300
+# 0.99 ** 300 < 0.05: so many that did not miss a p99 by themselves are sure at a twentieth of the limit, and of fewer
+# those of which all were a hundred times as fast
+_SLOWEST_REACHES = ((300, 20), (100, 100))
 _RARE = {"_p90": "99 %", "_p99": "99.9 %", "_p999": "99.99 %"}
 _TEN_TIMES_RARER = {"_p90": "_p99", "_p99": "_p999", "_p999": "_p9999"}
 
@@ -297,9 +297,11 @@ def _far_below(threshold: Threshold, summary: TrialSummary) -> tuple[float, str]
         if seen is not None and seen <= threshold.limit / _REACH:
             return seen, f"{_RARE[f'_{suffix}']} of {rarer.sample_count}"
     slowest = summary.estimates.get(f"{stem}_max")
-    if slowest is None or slowest.value is None or suffix != "p99" or slowest.sample_count < _SLOWEST_OPERATIONS_MIN:
+    if slowest is None or slowest.value is None or suffix != "p99":
         return None
-    is_far = slowest.value <= threshold.limit / _SLOWEST_REACH
+    is_far = any(
+        slowest.sample_count >= least and slowest.value <= threshold.limit / reach for least, reach in _SLOWEST_REACHES
+    )
     return (slowest.value, f"all {slowest.sample_count}") if is_far else None
 
 
