@@ -48,11 +48,9 @@ def deciding_number(check: Check) -> str:
 
 
 def slowed_down(threshold: Threshold, estimate: Estimate, lasting_per_s: float) -> str:
-    """A rate that fell: ``209 MB/s of writes once it slowed down, 303 MB/s over the whole trial (at least ...)``."""
+    """A rate that fell: ``209 MB/s of writes in the long run, 303 MB/s over the whole trial (at least ...)``."""
     left = threshold.text.format(value=format_quantity(lasting_per_s, threshold.unit))
-    return (
-        f"{left} once it slowed down, {value_text(threshold, estimate)} over the whole trial ({limit_text(threshold)})"
-    )
+    return f"{left} in the long run, {value_text(threshold, estimate)} over the whole trial ({limit_text(threshold)})"
 
 
 def value_text(threshold: Threshold, estimate: Estimate) -> str:

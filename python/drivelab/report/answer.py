@@ -44,9 +44,7 @@ class CheckLine:
     def told(self) -> str:
         """What was measured; of a rate that fell what is left of it first."""
         return (
-            f"{self.lasting} once it slowed down, {self.measured} over the whole trial"
-            if self.lasting
-            else self.measured
+            f"{self.lasting} in the long run, {self.measured} over the whole trial" if self.lasting else self.measured
         )
 
     @property

@@ -55,7 +55,7 @@ def test_a_mixture_whose_interval_says_nothing_is_judged_by_what_lasts(left_per_
     if outcome == "pass":
         assert check.margin_ratio == pytest.approx(469 / 250)
         assert check.text.startswith(
-            "469 MB/s of sequential writes once it slowed down, 826 MB/s over the whole trial (at least 250 MB/s"
+            "469 MB/s of sequential writes in the long run, 826 MB/s over the whole trial (at least 250 MB/s"
         )
 
 
@@ -94,7 +94,7 @@ def test_a_rate_rests_on_what_is_left_when_a_cache_is_full(left_per_s: float, ou
     (check,) = (one for one in judge_need(CONSUL, summaries, [full]).checks if one.threshold.metric == "iops")
     assert check.outcome == outcome
     assert check.why.startswith("it was so many a second with the cache; as measured") == (outcome == "undecided")
-    told = "204 random 4 KiB writes a second with 32 outstanding once it slowed down, 15 000 over the whole trial"
+    told = "204 random 4 KiB writes a second with 32 outstanding in the long run, 15 000 over the whole trial"
     assert check.why.startswith(told) == (outcome == "fail")
     assert bool(check.may_not_last) == (outcome != "pass")
     assert (check.margin_ratio is None) == (outcome != "pass")

@@ -121,7 +121,7 @@ def _lasting(series: TrackedSeries) -> float:
 def _caveat(series: TrackedSeries) -> str:
     """What limits a number that was steady in the window."""
     if series.lasting_per_s is not None:
-        return f", {number_text(series.lasting_per_s, 2)} once it slowed down"
+        return f", {number_text(series.lasting_per_s, 2)} in the long run"
     return ", perhaps a burst" if series.is_perhaps_burst else ""
 
 

@@ -80,14 +80,14 @@ def test_what_a_cache_or_a_burst_gave_is_told_with_what_is_left_and_does_not_win
     assert told(cached, burst, phase("sim:a", series(9000.0))) == [
         (
             "Best is sim:a 9 000 IOPS; sim:c 3 000 IOPS, perhaps a burst; "
-            f"sim:b 12 300 IOPS, 75 once it slowed down ({what})."
+            f"sim:b 12 300 IOPS, 75 in the long run ({what})."
         )
     ]
     # nor is a drive so many times faster whose rate does not last
     assert told(cached, phase("sim:a", series(100.0))) == [
-        f"Best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 once it slowed down ({what})."
+        f"Best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 in the long run ({what})."
     ]
-    assert told(cached)[0].endswith(f"12 300 IOPS, 75 once it slowed down ({what}).")
+    assert told(cached)[0].endswith(f"12 300 IOPS, 75 in the long run ({what}).")
 
 
 def test_a_drive_is_steady_by_the_number_that_is_told_of_it() -> None:
