@@ -106,10 +106,13 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
     step = _seen_step(members[: flat + 1])
     if step:
         # more than chance only behind it, and seen by all repeats where it is
-        low, high = _level(latencies[:step]), _level(latencies[step:last])
-        told = f"{low} {'up to' if step > 1 else 'at'} {sizes[step - 1]}, {high} up to {sizes[last - 1]}"
-        numbers = f"{told}, {latency_text(latencies[last])} at {sizes[last]}"
-        return _Curve(f"Larger {ios} take longer", numbers, f", as it looks from {sizes[step]} on")
+        below = f"{_level(latencies[:step])} {'up to' if step > 1 else 'at'} {sizes[step - 1]}"
+        if not has_middle:
+            return _Curve(f"Larger {ios} take longer", f"{below}, {_level(latencies[step:])} above")
+        numbers = (
+            f"{_level(latencies[step:last])} up to {sizes[last - 1]}, {latency_text(latencies[last])} at {sizes[last]}"
+        )
+        return _Curve(f"Larger {ios} take longer", f"{below}, {numbers}")
     numbers = f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
     return _Curve(f"Larger {ios} take longer", numbers, f" above {sizes[flat]}")
 

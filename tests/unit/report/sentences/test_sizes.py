@@ -190,8 +190,11 @@ def test_a_step_that_every_repeat_shows_is_told_where_it_is() -> None:
     ranges = ((1, 203, 188, 204), (512, 230, 100, 253), (1024, 133, 102, 212), (4096, 444, 242, 507))
     sizes = (*ranges, (16384, 532, 450, 806), (65536, 584, 374, 832), (1 << 20, 1180, 1180, 1210))
     rows = [scattered(at(size, median), low, high) for size, median, low, high in sizes]
-    (sentence,) = told(*rows)
+    (sentence,) = told(*(replace(one, label="log") for one in rows))
     assert sentence == (
-        "Larger writes take longer, as it looks from 4 KiB on: write + fdatasync, "
-        "133 to 230 us up to 1 KiB, 444 to 584 us up to 64 KiB, 1.18 ms at 1 MiB."
+        "Larger writes take longer: log, 133 to 230 us up to 1 KiB, 444 to 584 us up to 64 KiB, 1.18 ms at 1 MiB."
     )
+    label = "write + fdatasync in reserved space (shift 0 B)"
+    (sentence,) = told(*(replace(one, label=label) for one in rows))
+    assert sentence == f"Larger writes take longer: {label}, 133 to 230 us up to 1 KiB, 444 us to 1.18 ms above."
+    assert len(sentence.split()) <= 30
