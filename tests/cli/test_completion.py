@@ -12,7 +12,7 @@ import pytest
 from drivelab.cli.catalogue import COMMANDS
 from drivelab.cli.main import run
 from drivelab.experiments.load import built_in_names
-from drivelab.needs.load import NEED_NAMES
+from drivelab.needs.load import NEED_NAMES, OTHER_NAMES
 
 PYTHON_SOURCE = str(Path(__file__).resolve().parents[2] / "python")
 PROGRAM = [sys.executable, "-m", "drivelab"]
@@ -41,7 +41,7 @@ def completed(line: str, shell: str) -> list[str]:
         ("drivelab ", [command.name for command in COMMANDS]),
         ("drivelab ch", ["check"]),
         ("drivelab check --f", ["--for"]),
-        ("drivelab check --for ", list(NEED_NAMES)),
+        ("drivelab check --for ", [*NEED_NAMES, *OTHER_NAMES]),
         ("drivelab plan ", built_in_names()),
         ("drivelab run fill", ["fill-level"]),
         ("drivelab run --on-error s", ["stop"]),
