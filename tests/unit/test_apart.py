@@ -10,6 +10,7 @@ import scipy.stats
 
 from drivelab.model import apart
 from drivelab.model.apart import are_apart, chance_apart, scatter_of, surely_apart, too_few_runs
+from drivelab.model.distributions import two_sided_p
 from drivelab.model.estimate import Estimate
 
 
@@ -87,7 +88,7 @@ def test_without_ends_nothing_is_known() -> None:
 @pytest.mark.parametrize("freedom", range(1, 16))
 def test_the_tails_are_those_of_students_t(freedom: int) -> None:
     for t in (0.0, 0.1, 1.0, 2.0, 4.3, 12.7, 50.0):
-        assert apart._student_tails(t, freedom) == pytest.approx(2 * scipy.stats.t.sf(t, freedom), abs=1e-12)
+        assert two_sided_p(t, 1.0, freedom) == pytest.approx(2 * scipy.stats.t.sf(t, freedom), abs=1e-12)
 
 
 def test_two_intervals_that_touch_are_apart_as_a_normal_variable_of_both_would_be() -> None:

@@ -14,12 +14,12 @@ from drivelab.analyse.command_changes import command_changes
 from drivelab.analyse.comparability import TrialConduct, pattern_words, reasons_against
 from drivelab.analyse.comparison_interval import Shift, shifts_between
 from drivelab.analyse.effects import SIGNIFICANCE
-from drivelab.analyse.holm import holm
 from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.apart import too_few_runs
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.holm import holm
 from drivelab.model.judged_metric import (
     LATENCY,
     MEAN_LATENCY,

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.distributions import student_t
 from drivelab.analyse.effects import SIGNIFICANCE
 from drivelab.analyse.moderation import moderated
-from drivelab.analyse.paired_ratios import ERROR_MIN, two_sided_p
+from drivelab.analyse.paired_ratios import ERROR_MIN
 from drivelab.model.apart import RUNS_MIN
+from drivelab.model.distributions import student_t, two_sided_p
 
 Floats = NDArray[np.float64]
 # with three runs a side scatter hides most differences below seven times itself

@@ -16,10 +16,10 @@ from itertools import combinations
 from statistics import fmean
 
 from drivelab.analyse.command_changes import command_changes
-from drivelab.analyse.holm import holm, holm_levels
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, Paired, PairedRatio, paired_ratios
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
+from drivelab.model.holm import holm, holm_levels
 from drivelab.model.judged_metric import RATE
 from drivelab.model.level_words import is_quantity
 from drivelab.model.metric import metric_of

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.command_check import CountedCommands, Stack, command_check
-from drivelab.analyse.distributions import student_t
 from drivelab.analyse.operation_parts import Integers, OperationParts, joined_parts
 from drivelab.analyse.quantile import quantile_estimates_from_series
 from drivelab.analyse.ratio import mean_estimate_from_series
 from drivelab.analyse.repeated_number import REPEATS_MIN, added_in_squares, median_of_logarithms, over_repeats
+from drivelab.model.distributions import student_t
 from drivelab.model.estimate import Estimate
 from drivelab.model.trace import (
     DEVICE_WORK,

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.command_changes import COMMANDS_CHANGE_MIN
-from drivelab.analyse.distributions import student_t
 from drivelab.analyse.effects import SIGNIFICANCE
 from drivelab.analyse.explanation import ratio_error
-from drivelab.analyse.holm import holm, holm_levels
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
 from drivelab.analyse.operation_parts import OperationParts, joined_parts, layers_together
-from drivelab.analyse.paired_ratios import two_sided_p
 from drivelab.analyse.repeated_number import REPEATS_MIN
+from drivelab.model.distributions import student_t, two_sided_p
 from drivelab.model.estimate import Estimate
+from drivelab.model.holm import holm, holm_levels
 from drivelab.model.trace import DEVICE_WORK, LAYERS, PARTS, ExplanationDifference, PartDifference
 
 Units = Literal["repeats", "operations"]

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from drivelab.analyse.complete_blocks import CompleteBlocks, complete_blocks
 from drivelab.analyse.effects import MATTERS_FROM, SIGNIFICANCE
 from drivelab.analyse.factorial_shares import factorial_shares
-from drivelab.analyse.holm import holm
 from drivelab.analyse.paired_ratios import Paired, PairedRatio, paired_ratios
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.factorial import Factorial, Interaction
+from drivelab.model.holm import holm
 
 # above so many combinations a table of pairs tells nobody anything
 CELLS_MAX = 512

@@ -18,8 +18,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.distributions import student_t
 from drivelab.analyse.paired_ratios import ERROR_MIN
+from drivelab.model.distributions import student_t
 from drivelab.model.estimate import Estimate
 from drivelab.model.flush_fit import FlushCell, FlushFit, FlushVerdict
 

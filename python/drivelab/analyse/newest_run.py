@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from drivelab.analyse.comparability import reasons_against
 from drivelab.analyse.comparison import ComparedTrial, Key, compared_row, shown_metrics
-from drivelab.analyse.distributions import student_t
-from drivelab.analyse.holm import holm
 from drivelab.analyse.moderation import moderated
-from drivelab.analyse.paired_ratios import two_sided_p
 from drivelab.model.comparison import MetricComparison
+from drivelab.model.distributions import student_t, two_sided_p
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.history import JudgedRun
+from drivelab.model.holm import holm
 
 Floats = NDArray[np.float64]
 # a drive that has one of two speeds in each run had one in five runs, and the other in the next, once in 32 times

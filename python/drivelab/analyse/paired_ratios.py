@@ -16,8 +16,8 @@ from statistics import fmean, stdev
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.distributions import incomplete_beta, student_t
 from drivelab.analyse.moderation import Moderated, moderated
+from drivelab.model.distributions import student_t, two_sided_p
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import SUB_BUCKET_COUNT
 
@@ -138,12 +138,6 @@ def ratio_of_blocks(logarithms: Sequence[float]) -> tuple[Estimate, float | None
     """
     (found,) = paired_ratios([Paired(tuple(logarithms))])
     return found.ratio, found.p_value
-
-
-def two_sided_p(middle: float, error: float, degrees_of_freedom: float) -> float:
-    """Probability of a mean this far from 0, or farther, when it is 0: Student's t with this standard error."""
-    square = (middle / error) ** 2
-    return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / (degrees_of_freedom + square))
 
 
 def _own(pairs: Sequence[Paired]) -> tuple[Floats, Floats]:

@@ -36,9 +36,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.distributions import binomial_cdf, student_t
 from drivelab.analyse.interval_series import IntervalSeries, series_from_histograms
 from drivelab.analyse.ordered_sample import IntervalSample, LikeSample, OrderedSample, RawSample, ShareBelow
+from drivelab.model.distributions import binomial_cdf, student_t
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 

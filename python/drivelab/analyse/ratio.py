@@ -14,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.distributions import student_t
 from drivelab.analyse.interval_series import IntervalSeries
 from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
 from drivelab.analyse.two_levels import range_of_levels
+from drivelab.model.distributions import student_t
 from drivelab.model.estimate import Estimate, Unit
 
 Floats = NDArray[np.float64]

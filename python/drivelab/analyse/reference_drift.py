@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, combinations
 from statistics import NormalDist, fmean, median
 
-from drivelab.analyse.distributions import student_t
+from drivelab.model.distributions import student_t
 from drivelab.model.estimate import Estimate
 from drivelab.model.metric import metric_of
 from drivelab.model.reference_drift import ReferenceDrift, ReferenceStep

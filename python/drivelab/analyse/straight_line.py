@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.distributions import student_t
 from drivelab.analyse.long_run_variance import autocovariance, long_run_variance
+from drivelab.model.distributions import student_t
 
 Floats = NDArray[np.float64]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from drivelab.model.distributions import NORMAL_975, binomial_cdf, two_sided_p
 from drivelab.model.estimate import Estimate
+from drivelab.model.holm import holm
 
 # expectation of the range of 2, 3, 4 ... independent standard normal values (Tippett 1925); of more the last one,
 # which takes the scatter for larger than it is
 _EXPECTED_RANGES = (1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970, 3.078, 3.173, 3.258, 3.336, 3.407, 3.472)
 # more degrees of freedom are not counted on
 _FREEDOM_MAX = 15
-# ends of an interval of 95 % lie so many standard errors from its middle
-_ENDS_95 = 1.959964
 SIGNIFICANCE = 0.05
 # standard error of a median over that of a mean, at most
 _MEDIAN_OVER_MEAN = math.sqrt(math.pi / 2)
@@ -124,24 +124,12 @@ def surely_apart(
     """
     half = significance / 2
     seen = [chance <= significance for chance in chances]
-    if _binomial_tail(sum(seen), len(seen), significance) <= half or len(seen) == 1:
+    by_chance = 1 - binomial_cdf(sum(seen) - 1, len(seen), significance)
+    if by_chance <= half or len(seen) == 1:
         return seen
-    found = [False] * len(chances)
     # where one scatters less than the others it is apart by its own scatter
     corrected = list(map(min, chances, together)) if together else chances
-    for rank, place in enumerate(sorted(range(len(chances)), key=corrected.__getitem__)):
-        if corrected[place] * (len(chances) - rank) > half:
-            break
-        found[place] = True
-    return found
-
-
-def _binomial_tail(successes: int, trials: int, probability: float) -> float:
-    """Probability of at least so many."""
-    return sum(
-        math.comb(trials, count) * probability**count * (1 - probability) ** (trials - count)
-        for count in range(successes, trials + 1)
-    )
+    return [adjusted <= half for adjusted in holm(corrected)]
 
 
 def scatter_of(numbers: Sequence[tuple[Estimate, int]]) -> tuple[float, int] | None:
@@ -184,7 +172,7 @@ def _chance(
         # of each the half that faces the other
         (below, above) = sorted(((one.value, low, high), (other.value, other_low, other_high)))
         halves = math.log(below[2] / below[0]), math.log(above[0] / above[1])
-        return math.erfc(distance * _ENDS_95 / (math.sqrt(2.0) * max(math.hypot(*halves), _ERROR_MIN)))
+        return math.erfc(distance * NORMAL_975 / (math.sqrt(2.0) * max(math.hypot(*halves), _ERROR_MIN)))
     deviations = [
         _deviation(begin, end, count) if count > 1 else None
         for begin, end, count in ((low, high, counts[0]), (other_low, other_high, counts[1]))
@@ -197,7 +185,7 @@ def _chance(
     ]
     error = max(math.sqrt(sum(parts)), _ERROR_MIN)
     freedom = scatter[1] if scatter else _freedom(parts, counts)
-    return _student_tails(distance / error, min(max(1, freedom), _FREEDOM_MAX))
+    return two_sided_p(distance, error, min(max(1, freedom), _FREEDOM_MAX))
 
 
 def _freedom(parts: list[float], counts: list[int]) -> int:
@@ -210,27 +198,3 @@ def _freedom(parts: list[float], counts: list[int]) -> int:
         # a small side that happens to scatter little must not borrow the certainty of a large one
         freedom = min(freedom, 2.0 * (min(counts) - 1))
     return math.floor(freedom + 1e-9)
-
-
-def _student_tails(t: float, freedom: int) -> float:
-    """Probability that Student's t is further from 0 than this, either way.
-
-    The finite series for whole degrees of freedom: M. Abramowitz, I. Stegun, "Handbook of Mathematical Functions",
-    26.7.3 and 26.7.4.
-    """
-    angle = math.atan(t / math.sqrt(freedom))
-    cosine_square = math.cos(angle) ** 2
-    term = total = 0.0
-    if freedom % 2:
-        term = total = math.cos(angle) if freedom > 1 else 0.0
-        for step in range(3, freedom - 1, 2):
-            term *= cosine_square * (step - 1) / step
-            total += term
-        within = 2 / math.pi * (angle + math.sin(angle) * total)
-    else:
-        term = total = 1.0
-        for step in range(2, freedom - 1, 2):
-            term *= cosine_square * (step - 1) / step
-            total += term
-        within = math.sin(angle) * total
-    return max(0.0, 1.0 - within)

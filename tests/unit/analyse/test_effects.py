@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from drivelab.analyse.effects import MATTERS_FROM, command_changes, level_effects, level_pairs
-from drivelab.analyse.holm import holm
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, ratio_of_blocks
 from drivelab.analyse.trial_value import TrialValue
+from drivelab.model.holm import holm
 from drivelab.model.run_answer import LevelEffect
 
 FACTORS = {"write-cache": ("on", "off"), "scheduler": ("none", "bfq", "kyber")}

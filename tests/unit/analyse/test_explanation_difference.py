@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from drivelab.analyse.explanation_difference import explanation_difference
-from drivelab.analyse.holm import holm, holm_levels
 from drivelab.analyse.operation_parts import OperationParts, operation_parts
+from drivelab.model.holm import holm, holm_levels
 from drivelab.model.trace import DEVICE_WORK, PARTS
 from made_up_operations import APPEND_NS, APPEND_WORK, OVERWRITE_NS, OVERWRITE_WORK, noise, operations
 

@@ -11,7 +11,7 @@ import pytest
 from simulated_designs import FACTORS, METRICS, factorial_of, split_plot
 
 from drivelab.analyse.factorial import CELLS_MAX, factorials
-from drivelab.analyse.holm import holm
+from drivelab.model.holm import holm
 
 REPEATS = 60
 UNEQUAL = {"raw": 3.0, "ext4": 0.3, "xfs": 0.3}

@@ -139,13 +139,13 @@ def _sentences(lines: Sequence[_Line]) -> list[str]:
         last = line.rates[-1].x
         if beyond is not None:
             text = beyond.text.replace(" %", "\u00a0%").replace("x latency", f"{THIN_SPACE}× the latency")
-            found.append(lead + (text[0].lower() + text[1:] if lead else text))
+            found.append(lead + text[0].lower() + text[1:] if lead else text)
         elif line.is_open:
             text = f"{lead}the repeats scatter too far to tell where more stop to pay."
-            found.append(text[0].upper() + text[1:] if not lead else text)
+            found.append(text if lead else capitalised(text))
         elif knee is None and len(line.rates) > 2:
             text = f"{lead}the rate still grows at {last:g} outstanding, the most that was measured."
-            found.append(text[0].upper() + text[1:] if not lead else text)
+            found.append(text if lead else capitalised(text))
     return found
 
 

@@ -14,7 +14,7 @@ from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.model.units import format_decimal_bytes, format_duration_ns
 from drivelab.report.numerals import number_text
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.several_drives import shortened
 
@@ -55,8 +55,7 @@ def perhaps_burst_sentences(answer: RunAnswer) -> Iterator[str]:
     """That the numbers of a target may not last, where a run that asks for something else could not know."""
     told = [f"the {number_text(rate)} IOPS of {shortened(target)}" for target, rate in answer.perhaps_bursts.items()]
     if told:
-        words = names_in_words(told)
-        yield f"{words[:1].upper()}{words[1:]} may be a burst: drivelab run burst tells what lasts."
+        yield f"{capitalised(names_in_words(told))} may be a burst: drivelab run burst tells what lasts."
 
 
 def _none_ended(order: Pair) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from drivelab.analyse.holm import holm, holm_levels
+from drivelab.model.holm import holm, holm_levels
 
 
 def test_holm_is_what_its_definition_says() -> None:

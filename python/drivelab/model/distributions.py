@@ -131,3 +131,9 @@ def student_t(degrees_of_freedom: float, upper_tail: float = 0.025) -> float:
         if abs(step) < 1e-9 * value:
             break
     return value
+
+
+def two_sided_p(middle: float, error: float, degrees_of_freedom: float) -> float:
+    """Probability of a mean this far from 0, or farther, when it is 0: Student's t with this standard error."""
+    square = (middle / error) ** 2
+    return incomplete_beta(degrees_of_freedom / 2, 0.5, degrees_of_freedom / (degrees_of_freedom + square))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from drivelab.analyse.distributions import binomial_cdf, incomplete_beta, student_t
+from drivelab.model.distributions import binomial_cdf, incomplete_beta, student_t
 
 
 def test_the_incomplete_beta_function_is_scipys() -> None:
