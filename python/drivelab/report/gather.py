@@ -25,8 +25,8 @@ from drivelab.model.trace import Explanation
 from drivelab.report.content import IoRecords, ReportContent, TrialContent
 from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.gather_traced import traced_combinations
+from drivelab.report.parts_of_text import shortened
 from drivelab.report.reported_findings import reported
-from drivelab.report.sentences.several_drives import shortened
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, estimates_in, findings_in
 from drivelab.store.read import StoredRun

@@ -14,9 +14,8 @@ from drivelab.report.finding_lines import FindingLine
 from drivelab.report.headline import busy_words, headline_facts, simulated_count, what_is_missing
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
-from drivelab.report.parts_of_text import capitalised, clauses_within, parts_within
+from drivelab.report.parts_of_text import capitalised, clauses_within, parts_within, shortened
 from drivelab.report.reported_findings import FINDING_WORDS
-from drivelab.report.sentences.several_drives import shortened
 from drivelab.report.sentences.traced import leads
 
 _NAMES_MAX = 3

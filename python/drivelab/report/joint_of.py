@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from drivelab.model.names import names_in_words
@@ -24,14 +24,15 @@ from drivelab.report.figures.timeline import timeline
 from drivelab.report.headline import what_is_missing
 from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint
-from drivelab.report.parts_of_text import first_in_few_words
+from drivelab.report.parts_of_text import first_in_few_words, shortened
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
 from drivelab.report.sentences.bursts import burst_sentences
 from drivelab.report.sentences.contest import Subject
+from drivelab.report.sentences.drive_names import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.not_compared import not_compared_sentence
-from drivelab.report.sentences.same_drive import DriveOfRun, drives_of_runs
-from drivelab.report.sentences.several_drives import joint_sentences, lead_words, shortened
+from drivelab.report.sentences.run import SENTENCES_MAX
+from drivelab.report.sentences.several_drives import is_simulated, joint_sentences, lead_words
 from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.bursts import burst_tables
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
@@ -52,6 +53,7 @@ MAKERS: tuple[Callable[[Sequence[ResultSet]], Figure | None], ...] = (
     surface,
     surface_maps,
 )
+_MODELS_BESIDE_DRIVES = "A simulated drive is not held against one that was measured: nothing is compared."
 NOTHING_IN_COMMON = (
     "No two drives of these runs were measured with the same workload and settings: nothing is compared."
 )
@@ -100,7 +102,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
-        sentences=(*told[:1], *simulated_sentences(sets), *told[1:]),
+        sentences=(*told[:SENTENCES_MAX], *simulated_sentences(sets), *told[SENTENCES_MAX:]),
         tables=(*fitness, *tables, runs_table(runs, sets)) if runs else tables,
         figures=figures,
         runs=tuple(runs),
@@ -178,14 +180,25 @@ def _sentences(
     if len(runs) == len(sets) and all(run.answer.buckets for run in runs):
         # a mean over bursts, rests and what follows is none of the rates
         return tuple(burst_sentences(_together(runs, called)))
+    of_each = tuple(_of_each_run(runs, called))
     if compared := joint_sentences(sets, drives):
-        return tuple(filter(None, (fitness_sentence(runs, names, lead_words(sets, drives)), *compared)))
-    told = [
-        f"{shortened(name)}: {own[0]}"
-        for name, run in list(zip(called, runs, strict=True))[:_RUNS_TOLD_MAX]
-        if (own := own_sentences(run))
-    ]
-    return (not_compared_sentence(sets) or NOTHING_IN_COMMON, *told)
+        if fitness := fitness_sentence(runs, names, lead_words(sets, drives)):
+            return (fitness, *compared)
+        # behind how they compare the question itself
+        return (compared[0], *of_each, *compared[1:])
+    why = NOTHING_IN_COMMON if len({is_simulated(one) for one in sets}) == 1 else _MODELS_BESIDE_DRIVES
+    return (not_compared_sentence(sets) or why, *of_each)
+
+
+def _of_each_run(runs: Sequence[ReportContent], called: Sequence[str]) -> Iterator[str]:
+    """What each run answers by itself, behind its name; one of several drives names them in its answer."""
+    for run, name in list(zip(runs, called, strict=True))[:_RUNS_TOLD_MAX]:
+        own = own_sentences(run)
+        if len(run.record.targets) > 1:
+            # which of its own drives is ahead is told
+            yield from own[1:2]
+        elif own:
+            yield f"{shortened(name)}: {own[0]}"
 
 
 def _together(runs: Sequence[ReportContent], called: Sequence[str]) -> RunAnswer:

@@ -15,6 +15,7 @@ _END_OF_CLAUSE = re.compile(r"[;.] ")
 _COMMA = re.compile(r", ")
 _RANGE = re.compile(r" \((?:95 %|\d+ repeats): [^()]*\)")
 FIRST_WORDS_MAX = 30
+NAME_LETTERS_MAX = 64
 
 
 def word_count(texts: Iterable[str]) -> int:
@@ -25,6 +26,12 @@ def word_count(texts: Iterable[str]) -> int:
 def capitalised(text: str) -> str:
     """The text with a capital at its beginning, and no other letter changed; names that are written small have none."""
     return text if _SMALL_NAME.match(text) else text[:1].upper() + text[1:]
+
+
+def shortened(name: str) -> str:
+    """A name on one line, and not longer than a sentence bears."""
+    line = " ".join(name.split())
+    return line if len(line) <= NAME_LETTERS_MAX else f"{line[: NAME_LETTERS_MAX - 1]}…"
 
 
 def name_in(label: str) -> str:

@@ -9,7 +9,7 @@ from drivelab.model.level_words import level_text
 from drivelab.model.result_set import ResultSet
 from drivelab.report.content import ReportContent
 from drivelab.report.headline import drives_of
-from drivelab.report.sentences.several_drives import shortened
+from drivelab.report.parts_of_text import shortened
 
 _SEVERAL = 2
 _RUNS_NAMED_MAX = 4

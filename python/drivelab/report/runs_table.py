@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from drivelab.model.result_set import MeasuredDrive, ResultSet
 from drivelab.report.content import ReportContent
 from drivelab.report.numerals import count_text
-from drivelab.report.sentences.several_drives import shortened
+from drivelab.report.parts_of_text import shortened
 from drivelab.report.tables.table import Table, TableColumn, text_rows
 
 KEY = "runs"

@@ -57,7 +57,7 @@ def test_several_runs_are_compared_and_told_in_the_order_given() -> None:
     assert joint.question == "How do these 2 runs compare?"
     assert joint.title == "2 runs"
     assert [run.name for run in joint.runs] == [one.key for one in joint.result_sets] == [run.name for run in runs]
-    assert "SAMSUNG MZQL2480HCHQ 480 GB looks fastest" in joint.sentences[0]
+    assert "SAMSUNG MZQL2480HCHQ 480 GB looked 30 times as fast as" in joint.sentences[0]
     assert joint.tables[-1].key == "runs"
     assert any(note.startswith("Only in check-directory: ") for note in joint.notes)
 

@@ -14,9 +14,8 @@ from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.model.units import format_decimal_bytes, format_duration_ns
 from drivelab.report.numerals import number_text
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, shortened
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
-from drivelab.report.sentences.several_drives import shortened
 
 _HOUR_S = 3600.0
 READS = {"I/Os": "random", "bytes": "large"}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from drivelab.model.apart import are_apart, chance_apart, scatter_of, surely_apart
+from drivelab.model.apart import MAY_DIFFER, are_apart, chance_apart, scatter_of, surely_apart, too_few_runs
 from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import Observation
 
 Subject = tuple[str, str]
 # a difference of less is none that matters, however sure it is
 DIFFERS_FROM = 1.03
+# what a comparison says of the same runs
+ONE_RUN_EACH = f"{too_few_runs((1, 1))}, so {MAY_DIFFER}"
 Levels = tuple[tuple[str, str], ...]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.judged_order import JUDGED
-from drivelab.report.parts_of_text import capitalised
-from drivelab.report.sentences.several_drives import number_alone, shortened
+from drivelab.report.parts_of_text import capitalised, shortened
+from drivelab.report.sentences.observed_number import number_alone
 
 
 def not_compared_sentence(sets: Sequence[ResultSet]) -> str:

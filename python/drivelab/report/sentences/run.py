@@ -15,13 +15,13 @@ from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sentences
+from drivelab.report.sentences.contests import BLOCK_SIZE
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
 from drivelab.report.sentences.memory import memory_sentences
 from drivelab.report.sentences.queue_depth import QUEUE_DEPTH, depth_sentences
 from drivelab.report.sentences.rounds import rounds_sentences
-from drivelab.report.sentences.several_drives import BLOCK_SIZE
 from drivelab.report.sentences.sizes import size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences

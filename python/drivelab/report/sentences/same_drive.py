@@ -1,92 +1,70 @@
-"""Several runs of one drive: they are no two drives, and what they gave is told run by run."""
+"""Several runs of one drive: they are no two drives, and what they gave is told side by side."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
-from drivelab.model.apart import MAY_DIFFER, RUNS_MIN, too_few_runs
-from drivelab.model.result_set import SIMULATED, MeasuredDrive, Observation, ResultSet
-from drivelab.report.sentences.contest import Contest, Subject
+from drivelab.model.apart import RUNS_MIN
+from drivelab.model.level_words import levels_phrase
+from drivelab.model.names import names_in_words
+from drivelab.model.result_set import SIMULATED, Observation
+from drivelab.report.parts_of_text import name_in
+from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, ratio_of
+from drivelab.report.sentences.drive_names import DriveNames, DriveOfRun
+from drivelab.report.sentences.observed_number import number_alone, number_with_ends
 
-# what a comparison says of the same runs
-ONE_RUN_EACH = f"{too_few_runs((1, 1))}, so {MAY_DIFFER}"
 _RUNS_NAMED_MAX = 2
+_COUNTS = {2: "Two", 3: "Three"}
 
 
-@dataclass(frozen=True, slots=True)
-class DriveOfRun:
-    """Which drive a subject of a report is, and which run measured it.
-
-    Attributes
-    ----------
-    identity : tuple of str
-        The same for the same drive: its model and serial; without a serial, the target on its machine.
-    name : str
-        What the run itself calls it.
-    run : str
-        Name of the run.
-    place : int
-        Of the run, in the order of the report.
-    """
-
-    identity: tuple[str, ...]
-    name: str
-    run: str
-    place: int
-
-
-def drives_of_runs(sets: Sequence[ResultSet], named_apart: Sequence[ResultSet]) -> dict[Subject, DriveOfRun]:
-    """The drive behind each subject that stands for one run.
+def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames) -> str:
+    """What one drive gave in several runs, or on how many combinations of settings these do not overlap.
 
     Parameters
     ----------
-    sets : sequence of ResultSet
-        As the runs name their drives.
-    named_apart : sequence of ResultSet
-        The same ones, as the report names them.
+    title : str
+        The workload, as it stands within a sentence.
+    members : sequence of Contest
+        Its combinations of settings, each of this drive alone.
+    names : DriveNames
+        Of the drive.
     """
-    found: dict[Subject, list[DriveOfRun]] = {}
-    for place, (own, renamed) in enumerate(zip(sets, named_apart, strict=True)):
-        if own.is_reference:
-            continue
-        for drive, shown in zip(own.drives, renamed.drives, strict=True):
-            one = DriveOfRun(_identity(drive), drive.name, own.key, place)
-            found.setdefault((shown.name, shown.machine), []).append(one)
-    # a subject that stands for two runs is told by neither of them
-    return {subject: drives[0] for subject, drives in found.items() if len(drives) == 1}
+    drive = names.drive(members[0].ranked[0][0])
+    is_same_again = all(one.run == SIMULATED for _, one in members[0].ranked)
+    unknown = "" if is_same_again else f"; {ONE_RUN_EACH}"
+    if len(members) == 1:
+        return f"{drive}, the same drive, gave {_gave(members[0], names)} at {name_in(title)}{unknown}."
+    overlap = sum(contest.are_runs_apart is False for contest in members)
+    of = "all" if overlap == len(members) else f"{overlap or 'none'} of"
+    count = len({subject for contest in members for subject, _ in contest.ranked})
+    overlaps = f"their ranges overlap in {of} {len(members)} combinations of {name_in(title)}"
+    return f"{_COUNTS.get(count, count)} runs of {drive}: {overlaps}{_furthest(members, names)}{unknown}."
 
 
-def _identity(drive: MeasuredDrive) -> tuple[str, ...]:
-    return (drive.model, drive.serial) if drive.serial else ("", drive.name, drive.kind, drive.machine)
+def _furthest(members: Sequence[Contest], names: DriveNames) -> str:
+    """At which combination of those that do not overlap two runs are furthest apart, with their numbers."""
+    apart = [contest for contest in members if contest.are_runs_apart is not False]
+    if not apart:
+        return ""
+    most = max(apart, key=lambda contest: ratio_of(contest.ranked[0][1], contest.ranked[-1][1]))
+    ends = names_in_words([number_alone(one) for _, one in _in_order(most, names)])
+    return f", and lie furthest apart at {levels_phrase(dict(most.levels))}, {ends}"
 
 
-def one_drive_sentence(
-    contest: Contest, drives: Mapping[Subject, DriveOfRun], number: Callable[[Observation], str]
-) -> str:
-    """What one drive gave in several runs: ``the same drive, A, gave 1 ms in monday and 2 ms in friday``.
+def _in_order(contest: Contest, names: DriveNames) -> list[tuple[Subject, Observation]]:
+    return sorted(contest.ranked, key=lambda item: names.drives[item[0]].place)
 
-    Parameters
-    ----------
-    contest : Contest
-        Of which the runs of the best drive are told.
-    drives : mapping of Subject to DriveOfRun
-        The drive and the run of each subject.
-    number : callable
-        Writes a number with its interval.
-    """
-    own = contest.of_best_drive
-    in_order = sorted(own, key=lambda item: drives[item[0]].place)
-    best, worst = own[0], own[-1]
-    gave = " and ".join(f"{number(one)} in {_line(drives[subject].run)}" for subject, one in in_order)
-    if len(own) > _RUNS_NAMED_MAX:
-        ends = [f"{number(one)} in {_line(drives[subject].run)}" for subject, one in (best, worst)]
-        gave = f"from {ends[0]} to {ends[1]}, over {len(own)} runs"
-    if len({number(one) for _, one in own}) == 1:
-        gave = f"the same in {'both' if len(own) == 2 else f'all {len(own)}'} runs: {number(best[1])}"
-    unknown = "" if best[1].run == SIMULATED else f"; {ONE_RUN_EACH}"
-    return f"the same drive, {_line(drives[best[0]].name)}, gave {gave}{unknown}"
+
+def _gave(contest: Contest, names: DriveNames) -> str:
+    """``110 us and 100 us in two runs``, in their order; of many from the least to the most."""
+    numbers = [number_with_ends(one) for _, one in _in_order(contest, names)]
+    if len(set(numbers)) == 1:
+        return f"the same in {'both' if len(numbers) == 2 else f'all {len(numbers)}'} runs, {numbers[0]},"
+    if len(numbers) > _RUNS_NAMED_MAX:
+        best, worst = (number_with_ends(contest.ranked[place][1]) for place in (0, -1))
+        return f"from {best} to {worst} in {len(numbers)} runs"
+    return f"{numbers[0]} and then {numbers[1]}"
 
 
 def compare_sentence(contests: Iterable[Contest], drives: Mapping[Subject, DriveOfRun]) -> str:

@@ -11,8 +11,8 @@ from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import latency_text, span_between
 from drivelab.report.parts_of_text import capitalised
+from drivelab.report.sentences.contests import BLOCK_SIZE
 from drivelab.report.sentences.one_curve import curves_over, label_of
-from drivelab.report.sentences.several_drives import BLOCK_SIZE
 from drivelab.report.sentences.values import WORDS_MAX
 
 # what is not slower than this is as fast

@@ -11,11 +11,10 @@ from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
-from drivelab.report.parts_of_text import capitalised, name_in
+from drivelab.report.parts_of_text import capitalised, name_in, shortened
 from drivelab.report.sentences.contest import DIFFERS_FROM, firsts_apart, times_apart
 from drivelab.report.sentences.effect_words import change_between, than_words
 from drivelab.report.sentences.overall import overall_sentences
-from drivelab.report.sentences.several_drives import shortened
 
 WORDS_MAX = 30
 _LEVELS_MAX = 4

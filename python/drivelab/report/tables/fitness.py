@@ -10,8 +10,7 @@ from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import ReportContent
 from drivelab.report.numerals import typeset
 from drivelab.report.outcome_words import SHORT_WORDS, WORDS
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX
-from drivelab.report.sentences.several_drives import shortened
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, shortened
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 KEY = "fitness"

@@ -222,4 +222,4 @@ def test_targets_that_are_apart_by_a_few_per_cent_are_alike() -> None:
         for size in ("512", "4KiB")
         for target, times in (("Alpha", 1.0), ("Beta", 1.012))
     ]
-    assert first(*sized).startswith("Alpha and Beta are alike at synced writes in all 2 combinations")
+    assert first(*sized).startswith("Alpha and Beta are alike at synced writes in both combinations")

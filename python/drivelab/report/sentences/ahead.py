@@ -1,0 +1,219 @@
+"""Which drive is ahead at one workload, by how much, and whether that is more than noise, in one sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from drivelab.model.names import names_in_words
+from drivelab.model.result_set import Observation
+from drivelab.report.numerals import number_text
+from drivelab.report.parts_of_text import in_any_of, name_in
+from drivelab.report.sentences.contest import DIFFERS_FROM, ONE_RUN_EACH, Contest, observations_apart, ratio_of
+from drivelab.report.sentences.contests import goodness
+from drivelab.report.sentences.drive_names import DriveNames
+from drivelab.report.sentences.observed_number import number_alone
+
+# smaller changes are told in per cent
+TIMES_FROM = 2
+_ALIKE_PERCENT = round(100 * (DIFFERS_FROM - 1))
+_TOLD_RIVALS = 2
+_NAMES_MAX = 3
+_TOLD_TOGETHER_FROM = 2
+# its title as it stands within a sentence, and its combinations
+Workload = tuple[str, Sequence[Contest]]
+_NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
+
+
+def ahead_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterator[str]:
+    """A sentence for each workload; those of which nothing can be told share one behind the others.
+
+    Parameters
+    ----------
+    groups : sequence of Workload
+        Each with its combinations of settings, of several drives.
+    names : DriveNames
+        Of the drives.
+    """
+    undecided = [one for one in groups if _is_undecided(one[1])]
+    if len(undecided) < _TOLD_TOGETHER_FROM:
+        undecided = []
+    for title, members in groups:
+        if not (undecided and _is_undecided(members)):
+            yield ahead_sentence(title, members, names)
+    if undecided:
+        yield _undecided(undecided, len(groups), names)
+
+
+def _is_undecided(members: Sequence[Contest]) -> bool:
+    """Whether it is known that nothing can be told, and every drive takes part."""
+    return all(one.is_beyond_noise is False and not one.left_out for one in members)
+
+
+def _undecided(groups: Sequence[Workload], count: int, names: DriveNames) -> str:
+    """``A and B cannot be told apart by 2 repeats in any of 5 workloads``; of some of them their names."""
+    every = list(chain.from_iterable(members for _, members in groups))
+    drives = sorted({name for one in every for name in names.by_drive(one.ranked)})
+    pair = " and ".join(drives) if len(drives) == 2 else "The drives"
+    where = in_any_of(count, "workload") if len(groups) == count else f"at {_listed([title for title, _ in groups])}"
+    looked = sum(one.is_chance for one in every)
+    chance = f"; {looked} of {len(every)} numbers {'lies' if looked == 1 else 'lie'} apart, as chance has it"
+    return f"{pair} cannot be told apart {_by_repeats(every)} {where}{chance if looked else ''}."
+
+
+def _listed(titles: Sequence[str]) -> str:
+    if len(titles) > _NAMES_MAX:
+        return f"{name_in(titles[0])} and {len(titles) - 1} other workloads"
+    return names_in_words(list(map(name_in, titles)))
+
+
+def ahead_sentence(title: str, members: Sequence[Contest], names: DriveNames) -> str:
+    """Who is ahead at one workload, on how many of its combinations, and how sure that is.
+
+    Parameters
+    ----------
+    title : str
+        The workload, as it stands within a sentence.
+    members : sequence of Contest
+        Its combinations of settings, of several drives.
+    names : DriveNames
+        Of the drives.
+    """
+    return f"{_told(title, members, names)}{_left_out(members, names)}."
+
+
+def ahead_words(title: str, members: Sequence[Contest], names: DriveNames) -> str:
+    """``A is 2.5 times as fast as B at synced writes``; empty where nobody is ahead, or where that is not told."""
+    ours = _of_leader(_ahead(members), names)
+    return _lead(title, ours, names) if ours else ""
+
+
+def _ahead(members: Sequence[Contest]) -> list[Contest]:
+    """Where the first is ahead beyond noise; where that is nowhere so, in which it looks it and nothing tells."""
+    apart = [one for one in members if not one.is_alike and one.is_beyond_noise is not False]
+    return [one for one in apart if one.is_beyond_noise] or apart
+
+
+def _of_leader(ahead: Sequence[Contest], names: DriveNames) -> list[Contest]:
+    """Those in which the drive is first that is first most often."""
+    firsts = Counter(map(names.best, ahead))
+    return [one for one in ahead if names.best(one) == firsts.most_common(1)[0][0]]
+
+
+def _lead(title: str, ours: Sequence[Contest], names: DriveNames) -> str:
+    verb = "is" if ours[0].is_beyond_noise else "looked"
+    return f"{names.best(ours[0])} {verb} {_ahead_of(ours, names)} at {name_in(title)}"
+
+
+def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
+    count, ahead = len(members), _ahead(members)
+    best = min(members, key=goodness)
+    told = f", {_numbers(best, names)}" if count == 1 else ""
+    if ahead:
+        ours = _of_leader(ahead, names)
+        lead, why = _lead(title, ours, names), _how_sure(ours[0])
+        if count == 1:
+            return f"{lead}{told}; {why}"
+        firsts = Counter(map(names.best, ahead))
+        against = [f"{name} in {times}" for name, times in firsts.items() if name != names.best(ours[0])]
+        where = f"in {_of_all(len(ours), count)} combinations{f', {names_in_words(against)}' if against else ''}"
+        return f"{lead}; {why} {where}" if ours[0].is_beyond_noise else f"{lead} {where}; {why}"
+    if all(one.is_alike and one.is_beyond_noise is not False for one in members):
+        pair = names_in_words([names.best(best), next(iter(_rivals(best, names)))])
+        where = told or f" in {_of_all(count, count)} combinations"
+        return f"{pair} are alike at {name_in(title)}{where}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
+    # the numbers of one combination of several would be those of another order than the next one's
+    where = told or f" {in_any_of(count, 'combination')}"
+    return f"{_level(members, names)} cannot be told apart {_by_repeats(members)} at {name_in(title)}{where}"
+
+
+def _of_all(count: int, of: int) -> str:
+    if count < of:
+        return f"{count} of {of}"
+    return "both" if of == 2 else f"all {of}"
+
+
+def _numbers(contest: Contest, names: DriveNames) -> str:
+    """``100 us against 250 us and 900 us``; what a drive gave in several runs are several numbers."""
+    own = names_in_words(list(map(number_alone, (one for _, one in contest.of_best_drive))))
+    return (
+        f"{own} against {names_in_words([number_alone(one) for of in _rivals(contest, names).values() for one in of])}"
+    )
+
+
+def _rivals(contest: Contest, names: DriveNames) -> dict[str, list[Observation]]:
+    """Whom the first is told beside: the others, of many the second and the last."""
+    others = list(names.by_drive(contest.of_other_drives).items())
+    return dict(others if len(others) <= _TOLD_RIVALS else [others[0], others[-1]])
+
+
+def _ahead_of(ours: Sequence[Contest], names: DriveNames) -> str:
+    """``1.6 to 13 times as fast as Beta and 20 to 30 % faster than Gamma``, over several combinations and runs."""
+    shown = min(ours, key=goodness)
+    others = [names.by_drive(one.of_other_drives) for one in ours]
+    told = []
+    for rival in _rivals(shown, names):
+        ratios = [
+            ratio_of(mine, its)
+            for one, of in zip(ours, others, strict=True)
+            for its in of.get(rival, ())
+            for _, mine in one.of_best_drive
+        ]
+        told.append(f"{_change(min(ratios), max(ratios))} {rival}")
+    return names_in_words(told)
+
+
+def _change(least: float, most: float) -> str:
+    """How much faster: ``1.6 to 13 times as fast as``, ``12 % faster than``."""
+    is_times = most >= TIMES_FROM
+    ends = [number_text(one, 2) if is_times else f"{100 * (one - 1):.0f}" for one in (least, most)]
+    return f"{' to '.join(dict.fromkeys(ends))} {'times as fast as' if is_times else '% faster than'}"
+
+
+def _level(members: Sequence[Contest], names: DriveNames) -> str:
+    """The drives of which none is ahead: in one combination the first and those that are level with it."""
+    best = min(members, key=goodness)
+    drives = {name for one in members for name in names.by_drive(one.ranked)}
+    if len(members) > 1 and len(drives) > _TOLD_RIVALS:
+        return "The drives"
+    others = names.by_drive(
+        [
+            each
+            for each in best.of_other_drives
+            if any(observations_apart(mine, each[1]) is False for _, mine in best.of_best_drive)
+        ]
+        or best.of_other_drives[:1]
+    )
+    level = [names.best(best), *others]
+    more = [f"{len(level) - _NAMES_MAX} more"] if len(level) > _NAMES_MAX else []
+    return names_in_words([*level[:_NAMES_MAX], *more])
+
+
+def _by_repeats(members: Sequence[Contest]) -> str:
+    """By what they cannot be told apart: so many repeats, or several runs of one drive."""
+    if any(len(one.of_best_drive) > 1 for one in members):
+        return "by these runs"
+    repeats = max(one.trial_count for contest in members for _, one in contest.ranked)
+    return f"by {repeats} repeats" if repeats > 1 else "by one repeat each"
+
+
+def _how_sure(contest: Contest) -> str:
+    """What the first is apart from the others by, or why nothing tells whether it is."""
+    is_repeated = all(one.trial_count > 1 for _, one in contest.ranked)
+    if contest.is_beyond_noise:
+        # single repeats have no scatter but that of their own I/Os
+        return "beyond the scatter" if is_repeated else "the intervals of single repeats lie apart"
+    if not contest.is_of_one_run and all(
+        None not in (one.estimate.low, one.estimate.high) for _, one in contest.ranked
+    ):
+        return ONE_RUN_EACH
+    return _NO_SCATTER if is_repeated else "with one repeat each that may be chance"
+
+
+def _left_out(members: Sequence[Contest], names: DriveNames) -> str:
+    """Which drives take no part, and why; empty where all do."""
+    found = list(dict.fromkeys(names.of(subject) for one in members for subject in one.left_out))
+    if not found:
+        return ""
+    return f"; left out, because trials do not describe the drive: {', '.join(found[:_NAMES_MAX])}"

@@ -1,0 +1,78 @@
+"""Where the drives of a run stand among published numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from drivelab.model.apart import ABOUT_THE_SAME
+from drivelab.model.level_words import levels_phrase
+from drivelab.model.metric import metric_of
+from drivelab.model.result_set import Observation, ResultSet
+from drivelab.report.sentences.contest import Contest, Subject, ratio_of
+from drivelab.report.sentences.contests import contests, goodness, subject_of
+from drivelab.report.sentences.drive_names import DriveNames
+from drivelab.report.sentences.observed_number import ends_of, number_with_ends
+
+_METAL = ("SSD", "hard disk")
+_TOLD_MAX = 4
+
+
+def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str]:
+    """Between which published numbers each drive of a run lies, of each workload with its best settings.
+
+    Parameters
+    ----------
+    sets : sequence of ResultSet
+        Of runs and of published pages.
+    names : DriveNames
+        Of the drives.
+    """
+    published = {subject_of(one) for each in sets if each.is_reference for one in each.observations}
+    # what is no drive of metal is called what it is beside those that are
+    unlike = {
+        drive.name: f" ({drive.kind})"
+        for each in sets
+        if not each.is_reference
+        for drive in each.drives
+        if drive.kind and drive.kind not in _METAL
+    }
+    found: dict[tuple[str, Subject], str] = {}
+    for contest in sorted(contests(sets) if published else (), key=goodness):
+        drives = Counter(subject[0] for subject, _ in contest.ranked)
+        its_names = replace(names, has_machines=max(drives.values()) > 1)
+        for place, (subject, one) in enumerate(contest.ranked):
+            sides = (("behind", contest.ranked[:place][::-1]), ("ahead of", contest.ranked[place:]))
+            words = [told for word, side in sides if (told := _nearest(word, one, side, published, its_names))]
+            if subject not in published and words:
+                name = f"{its_names.of(subject)}{unlike.get(subject[0], '')}"
+                found.setdefault(
+                    (contest.title, subject),
+                    f"{name}, {number_with_ends(one)}, is {' and '.join(words)}, as published; by {_what(contest)}.",
+                )
+    yield from list(found.values())[:_TOLD_MAX]
+
+
+def _what(contest: Contest) -> str:
+    """What the numbers are: ``mean latency of 512 B appends (ext4, write-cache on)``."""
+    levels = levels_phrase(dict(contest.levels))
+    return f"{metric_of(contest.metric).words} of {contest.title}{f' ({levels})' if levels else ''}"
+
+
+def _nearest(
+    word: str,
+    mine: Observation,
+    ranked: Sequence[tuple[Subject, Observation]],
+    published: Collection[Subject],
+    names: DriveNames,
+) -> str:
+    """The first of some that was published, with its number, and which side it is on; empty where none was."""
+    low, high = ends_of(mine) or (math.inf, -math.inf)
+    for who, one in ranked:
+        if who in published:
+            is_within = low <= (one.estimate.value or 0.0) <= high
+            level = "about level with" if ratio_of(mine, one) < ABOUT_THE_SAME else "not told apart from"
+            return f"{level if is_within else word} {names.of(who)} ({number_with_ends(one)})"
+    return ""
