@@ -273,3 +273,23 @@ def _count(bounds: tuple[float, float]) -> str:
 def command_words(change: CommandChange) -> str:
     """One kind of command at both levels, for people."""
     return f"{metric_of(change.metric).words}: {_count(change.baseline)} -> {_count(change.level)}"
+
+
+def combinations_beside(effect: LevelEffect, combinations: Sequence[CombinationResult]) -> list[tuple[float, float]]:
+    """The judged number at the baseline and at the level, of every two combinations that are alike otherwise."""
+    here = (effect.target, effect.workload)
+    members = [one for one in combinations if (one.target, one.workload) == here and effect.metric in one.metrics]
+    first: dict[str, str] = {}
+    for one in members:
+        for name, level in one.levels.items():
+            first.setdefault(name, level)
+
+    def others(one: CombinationResult) -> tuple[str, ...]:
+        # a factor that a combination does not have counts as its first level
+        return tuple(one.levels.get(name, level) for name, level in first.items() if name != effect.factor)
+
+    at_baseline, at_level = (
+        {others(one): one.metrics[effect.metric].median for one in members if one.levels.get(effect.factor) == level}
+        for level in (effect.baseline, effect.level)
+    )
+    return [(at_baseline[key], value) for key, value in at_level.items() if key in at_baseline]

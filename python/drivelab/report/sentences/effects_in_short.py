@@ -12,13 +12,14 @@ from statistics import fmean
 from drivelab.model.level_words import factor_words, is_quantity, level_text, levels_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.names import either_in_words
-from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
+from drivelab.model.run_answer import CommandChange, LevelEffect, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import number_text, value_writer
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, name_in, word_count
 from drivelab.report.sentences.effect_words import (
     change_size,
     change_words,
+    combinations_beside,
     is_of_a_size,
     main_operation,
     ratio_change,
@@ -69,7 +70,8 @@ def effects_in_short(
         not judged. At most four.
     """
     told = [effect for effect in _of_numbers_the_last(effects) if not effect.is_unchanged or effect.refused_for]
-    words = _Words(answer, told, has_numbers)
+    unchanged = max((one for one in effects if one.is_unchanged and one not in told), key=change_size, default=None)
+    words = _Words(answer, told, has_numbers, unchanged)
     # what survives a power cut comes first
     matters = sorted(filter(is_of_a_size, told), key=lambda one: (not words.is_durable(one), -change_size(one)))
     seen = sorted((one for one in told if _is_seen(one, len(told))), key=change_size, reverse=True)
@@ -140,6 +142,7 @@ class _Words:
     answer: RunAnswer
     told: Sequence[LevelEffect]
     has_numbers: bool
+    unchanged: LevelEffect | None = None
     most: int = NAMED_MAX
 
     @cached_property
@@ -262,11 +265,17 @@ class _Words:
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
         of_what = _some(factors, ", ", self.most) if len(factors) > self.most else either_in_words(factors)
         what = f"no {'other ' if is_other else ''}effect of {of_what}"
+        if self.unchanged is not None and change_size(self.unchanged) >= _SHARE:
+            # what so many repeats make of nothing says why the others are not believed
+            most = max(effects, key=change_size)
+            nothing = f"{_subject(self.unchanged)}, which changes nothing, looked {change_words(self.unchanged)}"
+            looked = f"{_subject(most)} looked {change_words(most)}, but {nothing}"
+            return f"with {repeats} no effect is clear: {looked}; it takes a steadier machine"
         return f"with {repeats} {what} is clear; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:
         """The numbers of both levels where they are of one pair of combinations."""
-        pairs = _matched(effect, self.answer.combinations)
+        pairs = combinations_beside(effect, self.answer.combinations)
         write = value_writer(effect.metric)
         if len(pairs) != 1:
             return self._spread(effect)
@@ -278,7 +287,9 @@ class _Words:
 
     def _spread(self, effect: LevelEffect) -> str:
         """Between which ratios the combinations lie that a change is the average of, where they are not alike."""
-        ratios = [level / baseline for baseline, level in _matched(effect, self.answer.combinations) if baseline]
+        ratios = [
+            level / baseline for baseline, level in combinations_beside(effect, self.answer.combinations) if baseline
+        ]
         if not ratios or max(ratios) < _ALIKE * min(ratios):
             return ""
         low, high = effect.ratio.low, effect.ratio.high
@@ -311,26 +322,6 @@ def _some(names: Sequence[str], between: str, most: int) -> str:
 def _some_clauses(clauses: Sequence[str], most: int) -> str:
     more = [f"{len(clauses) - most} more in the table"] if len(clauses) > most else []
     return "; ".join([*clauses[:most], *more])
-
-
-def _matched(effect: LevelEffect, combinations: Sequence[CombinationResult]) -> list[tuple[float, float]]:
-    """The judged number at the baseline and at the level, of every two combinations that are alike otherwise."""
-    here = (effect.target, effect.workload)
-    members = [one for one in combinations if (one.target, one.workload) == here and effect.metric in one.metrics]
-    first: dict[str, str] = {}
-    for one in members:
-        for name, level in one.levels.items():
-            first.setdefault(name, level)
-
-    def others(one: CombinationResult) -> tuple[str, ...]:
-        # a factor that a combination does not have counts as its first level
-        return tuple(one.levels.get(name, level) for name, level in first.items() if name != effect.factor)
-
-    at_baseline, at_level = (
-        {others(one): one.metrics[effect.metric].median for one in members if one.levels.get(effect.factor) == level}
-        for level in (effect.baseline, effect.level)
-    )
-    return [(at_baseline[key], value) for key, value in at_level.items() if key in at_baseline]
 
 
 def _subject(effect: LevelEffect) -> str:

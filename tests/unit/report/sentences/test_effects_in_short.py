@@ -108,6 +108,22 @@ def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
     assert told(RunAnswer(buffered, contrasts=(effect,))) == (unknown,)
 
 
+def test_how_far_apart_nothing_looks_says_why_no_effect_is_believed() -> None:
+    rows = rows_of("filesystem", ext4=298e3, raw=93e3)
+    unclear = contrast("filesystem", "ext4", "raw", ratio(0.2, 0.02, 2.0))
+    same = replace(contrast("scheduler", "as-found", "none", ratio(0.63, 0.3, 1.4)), is_unchanged=True)
+    (sentence,) = told(RunAnswer(rows, contrasts=(unclear, same)))
+    assert sentence == (
+        "With 3 repeats no effect is clear: raw looked 5.0 times as fast, but scheduler none, which changes nothing, "
+        "looked 59 % faster; it takes a steadier machine."
+    )
+    assert len(sentence.split()) <= 30
+    # what lies close together says nothing about the others
+    near = replace(same, ratio=ratio(1.05, 0.9, 1.2))
+    (sentence,) = told(RunAnswer(rows, contrasts=(unclear, near)))
+    assert sentence.startswith("With 3 repeats no effect of filesystem is clear; ")
+
+
 def test_no_effect_is_called_another_one_where_none_was_told_and_a_shift_is_explained() -> None:
     rows = tuple(
         combination(latency, levels={"block_size": size, "shift": shift}, block_size_bytes=number)
