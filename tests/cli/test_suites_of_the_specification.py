@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from drivelab.answers.run_answer import answer_of_run
 from drivelab.cli.main import run
+from drivelab.store.read import open_run
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +40,20 @@ def test_a_suite_counts_all_its_small_writes(capsys: pytest.CaptureFixture[str])
     assert not re.search(r"^  random 4 KiB writes.* [kM]B/s", shown, re.MULTILINE)
     assert shown.count("/s  ") >= 3
     assert "measured for only" not in shown, "of one write after the purge"
+
+
+def test_a_comparison_rests_on_the_rounds_and_the_mean_that_the_run_itself_tells(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for seed in ("1", "2"):
+        assert run(["run", "pts-wsat", "sim:micron-7450-max", "--quick", "--seed", seed, "--json"]) in (0, 4)
+        capsys.readouterr()
+    names = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    assert run(["compare", *names, "--json"]) in (0, 4)
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    compared = {row["workload"]: (row["base"]["value"], row["new"]["value"]) for row in rows if row["metric"] == "iops"}
+    own = []
+    for name in names:
+        answer = answer_of_run(open_run(tmp_path / "runs" / name), ("iops",))
+        own.append({one.workload: one.metrics["iops"].value for one in answer.rows})
+    assert compared == {key: pytest.approx((own[0][key], own[1][key]), rel=1e-9) for key in own[0]}

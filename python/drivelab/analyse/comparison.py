@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import geometric_mean, median
+from statistics import fmean, geometric_mean, median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,8 @@ class ComparedTrial:
         Its workload for people.
     is_lasting : bool
         Whether its rates are what lasts, not what a cache took at first.
+    is_round : bool
+        Whether it is one of the rounds of a measurement window, whose mean counts.
     """
 
     run: int
@@ -64,6 +66,7 @@ class ComparedTrial:
     conduct: TrialConduct = field(default_factory=TrialConduct)
     label: str = ""
     is_lasting: bool = False
+    is_round: bool = False
 
     @property
     def workload(self) -> str:
@@ -276,15 +279,16 @@ def _by_run(trials: Sequence[ComparedTrial], metric: str) -> Floats:
     """The logarithm of each run; nothing where a repeat has no value: the others alone would be biased."""
     values = [one.trial.values.get(metric) for one in trials]
     known = [value for value in values if value is not None and 0 < value < math.inf]
-    return np.log(_medians(trials, known)) if len(known) == len(values) else np.array([])
+    return np.log(_run_values(trials, known)) if len(known) == len(values) else np.array([])
 
 
-def _medians(trials: Sequence[ComparedTrial], values: Sequence[float]) -> list[float]:
-    """The median of the repeats of each run."""
+def _run_values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> list[float]:
+    """The median of the repeats of each run; the mean of its rounds, as its own answer has it."""
     runs: dict[int, list[float]] = {}
     for one, value in zip(trials, values, strict=True):
         runs.setdefault(one.run, []).append(value)
-    return [median(of_run) for of_run in runs.values()]
+    middle = fmean if any(one.is_round for one in trials) else median
+    return [middle(of_run) for of_run in runs.values()]
 
 
 def compared_row(
@@ -315,8 +319,8 @@ def _of_row(one: ComparedTrial, metric: str) -> float:
 
 
 def _values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> SideValues:
-    """What the ratio is made of: the geometric mean of the runs, each the median of its repeats."""
-    medians = _medians(trials, values)
+    """What the ratio is made of: the geometric mean of the runs, each the median of its repeats or mean of its rounds."""
+    medians = _run_values(trials, values)
     middle = geometric_mean(medians) if min(values) > 0 else median(values)
     return SideValues(middle, min(values), max(values), len(medians), len(values))
 

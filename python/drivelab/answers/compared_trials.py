@@ -39,6 +39,8 @@ class ReadRun:
         What each workload is for people.
     lasting_shares : mapping of str to float
         Of trials whose rate is that of a cache or a burst, in a check: what lasts, over what was measured.
+    has_rounds : bool
+        Whether its trials are rounds of a measurement window.
     """
 
     trials: list[RunTrial]
@@ -46,6 +48,7 @@ class ReadRun:
     conducts: Mapping[str, StoredConduct]
     titles: Mapping[str, str]
     lasting_shares: Mapping[str, float] = field(default_factory=dict)
+    has_rounds: bool = False
 
 
 def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
@@ -57,13 +60,13 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
         S506: a table of the run cannot be read.
     """
     trials, units = trials_of_run(run, metrics)
-    titles = experiment_order(run.record.experiment).titles
+    order = experiment_order(run.record.experiment)
     conducts = conduct_of_trials(run)
     # any other experiment tells what was measured
     tells_lasting = run.record.experiment.get("name") in TELL_WHAT_LASTS
     shares = {one.name: lasting_share(conducts[one.name].lasting, one.values) for one in trials if tells_lasting}
     known = {name: share for name, share in shares.items() if share is not None}
-    return ReadRun(trials, units, conducts, titles, known)
+    return ReadRun(trials, units, conducts, order.titles, known, order.is_in_rounds)
 
 
 def lasting_trials(sides: Iterable[Sequence[ReadRun]]) -> frozenset[str]:
@@ -104,7 +107,8 @@ def compared_trials(
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
             # a trial of no experiment is a workload of its own
             label = run.titles.get(trial.workload, trial.workload) or stored.label
-            yield ComparedTrial(number, places.get(trial.target, trial.target), trial, conduct, label, lasts)
+            place = places.get(trial.target, trial.target)
+            yield ComparedTrial(number, place, trial, conduct, label, lasts, run.has_rounds)
 
 
 def _bounds(trial: RunTrial, metric: str) -> Bounds | None:

@@ -16,6 +16,7 @@ from drivelab.analyse.finding_groups import group_findings
 from drivelab.analyse.findings import run_findings
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.analyse.repeats import FEWEST_FOR_QUANTILE
+from drivelab.analyse.rounds import RoundsOfPlan
 from drivelab.analyse.run_answer import ExperimentOrder, RunTrial, reference_value, run_answer
 from drivelab.analyse.run_evidence import ReferenceTrial, RunEvidence, SessionTrial
 from drivelab.answers.buckets import buckets_of_run
@@ -90,11 +91,8 @@ def answer_of_run(
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
     units = metric_units(table)
     wanted = {name: unit for name, unit in units.items() if metrics is None or name in {*metrics, *factorial_metrics}}
-    rounds, values, notes = rounds_of_run(run), {}, trial_notes(run)
-    if rounds is not None:
-        values = stored_values(run, notes)
-        outside = pa.array(sorted(rounds.outside(values)), pa.string())
-        table = table.filter(pc.invert(pc.is_in(table["trial"], outside)))
+    notes = trial_notes(run)
+    rounds, values, table = _within_rounds(run, table, notes)
     answer = run_answer(
         as_they_last(run, _trials(run, table, wanted, notes)),
         experiment_order(record.experiment, record.targets, quick=bool(record.plan.get("quick"))),
@@ -122,14 +120,29 @@ def answer_of_run(
 def trials_of_run(run: StoredRun, metrics: Collection[str]) -> tuple[list[RunTrial], dict[str, Unit]]:
     """The trials of a stored run in the order in which they ran, with some of their metrics, and the metrics' units.
 
+    Of rounds those that its answer rests on.
+
     Raises
     ------
     DrivelabError
         S506: a table of the run cannot be read.
     """
-    table = trial_columns(run, lambda field: not field.name.endswith("_json"))
+    notes = trial_notes(run)
+    _, _, table = _within_rounds(run, trial_columns(run, lambda field: not field.name.endswith("_json")), notes)
     units = {name: unit for name, unit in metric_units(table).items() if name in metrics or name in COMMANDS}
-    return list(_trials(run, table, units, trial_notes(run))), units
+    return list(_trials(run, table, units, notes)), units
+
+
+def _within_rounds(
+    run: StoredRun, table: pa.Table, notes: Mapping[str, TrialNotes]
+) -> tuple[RoundsOfPlan | None, dict[str, Mapping[str, float]], pa.Table]:
+    """The rounds of a run, what they are judged by, and the trials without those of rounds that were not yet level."""
+    rounds = rounds_of_run(run)
+    if rounds is None:
+        return None, {}, table
+    values = stored_values(run, notes)
+    outside = pa.array(sorted(rounds.outside(values)), pa.string())
+    return rounds, values, table.filter(pc.invert(pc.is_in(table["trial"], outside)))
 
 
 def findings_of_run(run: StoredRun) -> list[Finding]:
