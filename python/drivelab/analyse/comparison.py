@@ -57,7 +57,7 @@ class ComparedTrial:
     is_lasting : bool
         Whether its rates are what lasts, not what a cache took at first.
     is_round : bool
-        Whether it is one of the rounds of a measurement window, whose mean counts.
+        Whether it is a round of a measurement window: their mean counts.
     """
 
     run: int
@@ -296,7 +296,7 @@ def compared_row(
 ) -> MetricComparison:
     """A row without its ratio."""
     _, workload, levels = key
-    base, new = ([_of_row(one, metric) for one in side] for side in cells)
+    base, new = ([float(one.trial.values[metric] or math.nan) for one in side] for side in cells)
     return MetricComparison(
         workload=workload,
         label=cells[1][0].label or workload,
@@ -314,12 +314,8 @@ def compared_row(
     )
 
 
-def _of_row(one: ComparedTrial, metric: str) -> float:
-    return float(one.trial.values[metric] or math.nan)
-
-
 def _values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> SideValues:
-    """What the ratio is made of: the geometric mean of the runs, each the median of its repeats or mean of its rounds."""
+    """What the ratio is made of: the geometric mean of the runs, each the middle of its repeats or rounds."""
     medians = _run_values(trials, values)
     middle = geometric_mean(medians) if min(values) > 0 else median(values)
     return SideValues(middle, min(values), max(values), len(medians), len(values))

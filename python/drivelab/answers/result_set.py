@@ -14,7 +14,7 @@ from drivelab.answers.trial_notes import TrialNotes, trial_notes
 from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT
-from drivelab.model.lasting_rate import as_it_lasts
+from drivelab.model.lasting_rate import as_it_lasts, lasting_rates
 from drivelab.model.metric import COMMANDS, metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import SIMULATED, Machine, MeasuredDrive, Observation, ResultSet
@@ -245,7 +245,11 @@ def _rows(run: StoredRun, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _of_trial(row: Mapping[str, Any], note: TrialNotes, targets: Mapping[str, MeasuredTarget]) -> Iterator[Observation]:
-    estimates = as_it_lasts(StoredRun.estimates_of(row), findings_in(row["findings_json"], row["trial"]))
+    findings = findings_in(row["findings_json"], row["trial"])
+    estimates = as_it_lasts(StoredRun.estimates_of(row), findings)
+    if lasting_rates(findings):
+        # those of a cache or a burst are none of what lasts
+        estimates = {name: one for name, one in estimates.items() if metric_of(name).quantity != "latency"}
     target = targets[as_text(row.get("target"))]
     counts = {name: estimates[name] for name in COMMANDS if name in estimates}
     commands = {name: (x.low, x.high) for name, x in counts.items() if x.low is not None and x.high is not None}

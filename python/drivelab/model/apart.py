@@ -24,7 +24,7 @@ ABOUT_THE_SAME = 1.25
 # two runs that fell into one of two modes of a drive look certain: one pair in fourteen and more, if there are two
 RUNS_MIN = 3
 # what fewer do not tell, however large the difference
-MAY_DIFFER = "how far another run would differ is unknown"
+MAY_DIFFER = "another run may differ"
 
 
 def too_few_runs(counts: tuple[int, int]) -> str:
@@ -97,8 +97,8 @@ def chance_apart(
         1 where the ends overlap; None where `are_apart` is None.
     """
     found = _chance(one, other, trial_counts, scatter)
-    is_apart = found is not None and found <= SIGNIFICANCE
-    return None if is_apart and runs[0] != runs[1] and too_few_runs((1, 1)) else found
+    # the repeats of two runs that lie apart tell how far repeats scatter, and not how far runs do
+    return None if found is not None and found < 1 and runs[0] != runs[1] else found
 
 
 def surely_apart(

@@ -57,3 +57,10 @@ def names_apart(names: Sequence[str], *endings: Sequence[str]) -> list[str]:
                 for place in alike:
                     found[place] += column[place]
     return found
+
+
+def of_all(count: int, of: int) -> str:
+    """``2 of 3``, ``both``, ``all 5``."""
+    if count < of:
+        return f"{count} of {of}"
+    return "both" if of == 2 else f"all {of}"

@@ -9,6 +9,7 @@ from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
+from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.bar_groups import bar_groups
@@ -27,7 +28,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.parts_of_text import first_in_few_words, shortened
 from drivelab.report.run_differences import run_differences
 from drivelab.report.runs_table import runs_table
-from drivelab.report.sentences.bursts import burst_sentences
+from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sentences
 from drivelab.report.sentences.contest import Subject
 from drivelab.report.sentences.drive_names import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.not_compared import not_compared_sentence
@@ -181,11 +182,14 @@ def _sentences(
         # a mean over bursts, rests and what follows is none of the rates
         return tuple(burst_sentences(_together(runs, called)))
     of_each = tuple(_of_each_run(runs, called))
+    bursts = tuple(perhaps_burst_sentences(_together(runs, called)))
     if compared := joint_sentences(sets, drives):
         if fitness := fitness_sentence(runs, names, lead_words(sets, drives)):
-            return (fitness, *compared)
+            return (fitness, *bursts, *compared)
+        if all(verdicts_in(run.verdict) for run in runs):
+            return (*of_each, *bursts, *compared)
         # behind how they compare the question itself
-        return (compared[0], *of_each, *compared[1:])
+        return (compared[0], *bursts, *of_each, *compared[1:])
     why = NOTHING_IN_COMMON if len({is_simulated(one) for one in sets}) == 1 else _MODELS_BESIDE_DRIVES
     return (not_compared_sentence(sets) or why, *of_each)
 
@@ -205,11 +209,13 @@ def _together(runs: Sequence[ReportContent], called: Sequence[str]) -> RunAnswer
     """What all runs saw of bursts, as if one had measured all drives; a run of several keeps their names."""
     buckets: list[tuple[str, TokenBucket]] = []
     combinations: list[CombinationResult] = []
+    perhaps: dict[str, float] = {}
     for run, name in zip(runs, called, strict=True):
-        alone = len({target for target, _ in run.answer.buckets}) == 1
+        alone = len(run.record.targets) == 1
         buckets += [(name if alone else target, bucket) for target, bucket in run.answer.buckets]
         combinations += [replace(one, target=name) if alone else one for one in run.answer.combinations]
-    return RunAnswer(tuple(combinations), buckets=tuple(buckets))
+        perhaps |= {name if alone else target: rate for target, rate in run.answer.perhaps_bursts.items()}
+    return RunAnswer(tuple(combinations), buckets=tuple(buckets), perhaps_bursts=perhaps)
 
 
 def _names(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> list[str]:

@@ -44,6 +44,14 @@ def short_verdict(verdict: Mapping[str, Any]) -> str:
     return f"{_IN_A_LIST[outcome]}: {title}{_short_of(missed[0]) if missed else ''}"
 
 
+def outcome_on(verdict: Mapping[str, Any], name: str) -> str:
+    """The outcome of one need on one drive: ``no on sdb (120/s, wanted 1 000/s)``, ``yes on sdb``."""
+    outcome = verdict.get("outcome", "")
+    missed = [one for one in verdict.get("checks") or () if one.get("outcome") == outcome != "pass"]
+    why = _short_of(missed[0]).strip() if missed else ""
+    return f"{_IN_A_LIST.get(outcome, 'no limit')} on {name}{f' ({why})' if why else ''}"
+
+
 def _title(verdict: Mapping[str, Any]) -> str:
     return str(verdict.get("title") or verdict.get("need") or "")
 

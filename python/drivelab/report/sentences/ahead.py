@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from drivelab.model.names import names_in_words
+from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import Observation
 from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import in_any_of, name_in
@@ -117,21 +117,15 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
             return f"{lead}{told}; {why}"
         firsts = Counter(map(names.best, ahead))
         against = [f"{name} in {times}" for name, times in firsts.items() if name != names.best(ours[0])]
-        where = f"in {_of_all(len(ours), count)} combinations{f', {names_in_words(against)}' if against else ''}"
+        where = f"in {of_all(len(ours), count)} combinations{f', {names_in_words(against)}' if against else ''}"
         return f"{lead}; {why} {where}" if ours[0].is_beyond_noise else f"{lead} {where}; {why}"
     if all(one.is_alike and one.is_beyond_noise is not False for one in members):
         pair = names_in_words([names.best(best), next(iter(_rivals(best, names)))])
-        where = told or f" in {_of_all(count, count)} combinations"
+        where = told or f" in {of_all(count, count)} combinations"
         return f"{pair} are alike at {name_in(title)}{where}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
     # the numbers of one combination of several would be those of another order than the next one's
     where = told or f" {in_any_of(count, 'combination')}"
     return f"{_level(members, names)} cannot be told apart {_by_repeats(members)} at {name_in(title)}{where}"
-
-
-def _of_all(count: int, of: int) -> str:
-    if count < of:
-        return f"{count} of {of}"
-    return "both" if of == 2 else f"all {of}"
 
 
 def _numbers(contest: Contest, names: DriveNames) -> str:

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from drivelab.model.apart import RUNS_MIN
-from drivelab.model.level_words import levels_phrase
-from drivelab.model.names import names_in_words
+from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import SIMULATED, Observation
 from drivelab.report.parts_of_text import name_in
 from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, ratio_of
@@ -35,21 +34,14 @@ def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames
     unknown = "" if is_same_again else f"; {ONE_RUN_EACH}"
     if len(members) == 1:
         return f"{drive}, the same drive, gave {_gave(members[0], names)} at {name_in(title)}{unknown}."
-    overlap = sum(contest.are_runs_apart is False for contest in members)
-    of = "all" if overlap == len(members) else f"{overlap or 'none'} of"
     count = len({subject for contest in members for subject, _ in contest.ranked})
-    overlaps = f"their ranges overlap in {of} {len(members)} combinations of {name_in(title)}"
-    return f"{_COUNTS.get(count, count)} runs of {drive}: {overlaps}{_furthest(members, names)}{unknown}."
-
-
-def _furthest(members: Sequence[Contest], names: DriveNames) -> str:
-    """At which combination of those that do not overlap two runs are furthest apart, with their numbers."""
+    runs, what = f"{_COUNTS.get(count, count)} runs of {drive}", f"combinations of {name_in(title)}"
     apart = [contest for contest in members if contest.are_runs_apart is not False]
     if not apart:
-        return ""
+        return f"{runs} agree within their ranges in {of_all(len(members), len(members))} {what}{unknown}."
     most = max(apart, key=lambda contest: ratio_of(contest.ranked[0][1], contest.ranked[-1][1]))
     ends = names_in_words([number_alone(one) for _, one in _in_order(most, names)])
-    return f", and lie furthest apart at {levels_phrase(dict(most.levels))}, {ends}"
+    return f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, at most by {ends}{unknown}."
 
 
 def _in_order(contest: Contest, names: DriveNames) -> list[tuple[Subject, Observation]]:

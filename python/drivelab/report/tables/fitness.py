@@ -9,7 +9,7 @@ from typing import Any
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import ReportContent
 from drivelab.report.numerals import typeset
-from drivelab.report.outcome_words import SHORT_WORDS, WORDS
+from drivelab.report.outcome_words import SHORT_WORDS, WORDS, outcome_on
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, shortened
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
@@ -80,21 +80,28 @@ def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str], lead: 
     shared = set.intersection(*(set(found) for _, found in checked)) if len(checked) > 1 else set()
     if not shared:
         return ""
+    if len(shared) == 1:
+        (need,) = shared
+        told = [outcome_on(one, name) for run, name in zip(runs, names, strict=True) for one in _of_need(run, need)]
+        return f"{checked[0][1][need][0]}: {', '.join(told[:_TOLD_MAX])}."
     counted = [(name, Counter(found[need][1] for need in shared)) for name, found in checked]
     counted.sort(key=lambda one: (-one[1]["pass"], one[1]["fail"]))
-    if len(shared) > 1 and all(counts["pass"] == len(shared) for _, counts in counted):
+    if all(counts["pass"] == len(shared) for _, counts in counted):
         which = "Both" if len(counted) == 2 else f"All {len(counted)}"
         fit = f"{which} are fit for all {len(shared)} needs"
         told_with = f"{fit}; {lead}."
         return told_with if lead and len(told_with.split()) <= FIRST_WORDS_MAX else f"{fit}."
-    of_all = f"{len(shared)} {'need' if len(shared) == 1 else 'needs'}"
     told = [
-        f"{name} is fit for {counts['pass']} of {of_all}{_open_words(counts['undecided'])}"
+        f"{name} is fit for {counts['pass']} of {len(shared)} needs{_open_words(counts['undecided'])}"
         for name, counts in counted[:_TOLD_MAX]
     ]
     if len(counted) > _TOLD_MAX:
         told.append(f"{len(counted) - _TOLD_MAX} more are fit for as many or fewer")
     return f"{', '.join(told)}."
+
+
+def _of_need(run: ReportContent, need: str) -> list[Mapping[str, Any]]:
+    return [one for one in verdicts_in(run.verdict) if one.get("need") == need]
 
 
 def _open_words(count: int) -> str:

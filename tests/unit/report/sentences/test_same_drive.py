@@ -37,7 +37,7 @@ def test_two_runs_of_one_drive_are_told_run_by_run_with_the_command_that_judges(
     told, command = sentences(monday, friday)
     assert told == (
         "A, the same drive, gave 110 µs (95 %: 108 to 112 µs) and then 100 µs (95 %: 95.0 to 105 µs) at "
-        "512 B durable write; one run each, so how far another run would differ is unknown."
+        "512 B durable write; one run each, so another run may differ."
     )
     assert "beyond" not in told
     assert "fast" not in told
@@ -49,7 +49,7 @@ def test_runs_that_overlap_are_told_alike() -> None:
         result_set("a", observed("A", 100, 95, 105)),
         result_set("b", observed("A", 101, 95, 105), measured="2026-02-04"),
     )
-    assert told.endswith(" at 512 B durable write; one run each, so how far another run would differ is unknown.")
+    assert told.endswith(" at 512 B durable write; one run each, so another run may differ.")
 
 
 def test_runs_that_gave_the_same_number_are_said_to() -> None:
@@ -65,8 +65,8 @@ def test_of_many_combinations_it_is_told_how_many_differ() -> None:
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 100, 301, 201))
     )
     assert count == (
-        "Two runs of A: their ranges overlap in 2 of 3 combinations of 512 B durable write, and lie furthest apart at "
-        "raw, 50.0 µs and 100 µs; one run each, so how far another run would differ is unknown."
+        "Two runs of A lie apart in 1 of 3 combinations of 512 B durable write, at most by 50.0 µs and 100 µs; "
+        "one run each, so another run may differ."
     )
     assert command.endswith("drivelab compare a b.")
 
@@ -77,8 +77,8 @@ def test_where_no_combination_differs_it_is_said() -> None:
     )
     # no number of one run stands as the best beside another that has its best elsewhere
     assert told == (
-        "Two runs of A: their ranges overlap in all 3 combinations of 512 B durable write; "
-        "one run each, so how far another run would differ is unknown."
+        "Two runs of A agree within their ranges in all 3 combinations of 512 B durable write; "
+        "one run each, so another run may differ."
     )
 
 
@@ -87,7 +87,7 @@ def test_another_serial_is_another_drive() -> None:
     sets[1] = replace(sets[1], drives=(replace(sets[1].drives[0], serial="A-2"),))
     told, command = sentences(*sets)
     assert told.startswith("A (a) looked 2.5 times as fast as A (b) at")
-    assert told.endswith("; one run each, so how far another run would differ is unknown.")
+    assert told.endswith("; one run each, so another run may differ.")
     assert "same drive" not in told
     assert command == ("Which is faster takes 3 runs of each at least: drivelab compare a b --base RUN --new RUN.")
 
@@ -139,7 +139,7 @@ def test_who_is_first_is_counted_by_drive() -> None:
     )
     assert count == (
         "A looked 1.7 to 4.0 times as fast as B at 512 B durable write in all 3 combinations; "
-        "one run each, so how far another run would differ is unknown."
+        "one run each, so another run may differ."
     )
 
 
@@ -150,3 +150,27 @@ def test_the_command_names_the_first_and_the_last_of_many_runs_and_quotes_them()
     told, command = sentences(*sets)
     assert "gave from 101 µs (95 %: 96.0 to 106 µs) to 103 µs (95 %: 98.0 to 108 µs) in 3 runs at" in told
     assert command.endswith("drivelab compare 'run 1' 'run 3'.")
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_runs_of_few_repeats_whose_ranges_do_not_overlap_do_not_agree(repeats: int) -> None:
+    several = [
+        result_set(
+            key,
+            *(
+                observed(
+                    "A",
+                    times * value,
+                    times * 0.9 * value,
+                    times * 1.1 * value,
+                    trial_count=repeats,
+                    levels=levels(filesystem=name),
+                )
+                for name, value in (("raw", 100), ("ext4", 200))
+            ),
+            measured=day,
+        )
+        for key, times, day in (("a", 1.0, "2026-01-31"), ("b", 1.5, "2026-02-04"))
+    ]
+    told, _ = sentences(*several)
+    assert told.startswith("Two runs of A lie apart in both combinations of 512 B durable write, at most by ")

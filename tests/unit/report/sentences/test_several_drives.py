@@ -217,7 +217,7 @@ def test_repeats_of_two_runs_say_nothing_of_runs() -> None:
     assert contest.is_beyond_noise is None
     (sentence,) = joint_sentences(sets)
     assert sentence.startswith("A looked 2.5 times as fast as B at")
-    assert sentence.endswith("; one run each, so how far another run would differ is unknown.")
+    assert sentence.endswith("; one run each, so another run may differ.")
     # what overlaps can't be told apart in any case
     near = (sets[0], result_set("b", observed("B", 104, 99, 109, run="friday")))
     assert joint_sentences(near)[0].startswith("A and B cannot be told apart by one repeat each at")

@@ -55,9 +55,7 @@ def test_what_an_undecided_need_means_is_told_where_one_stands() -> None:
 
 
 def test_drives_are_compared_by_needs_that_all_were_asked_for() -> None:
-    assert fitness_sentence([SLOW, OF_ONE], ["slow", "single"]) == (
-        "single is fit for 1 of 1 need, slow is fit for 0 of 1 need (1 undecided)."
-    )
+    assert fitness_sentence([SLOW, OF_ONE], ["slow", "single"]) == ("ETCD: undecided on slow, yes on single.")
     other = checked({"zookeeper": "pass"})
     assert fitness_sentence([SLOW, other], ["slow", "other"]) == ""
 
