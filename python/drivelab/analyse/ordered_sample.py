@@ -98,7 +98,8 @@ class IntervalSample:
         order = np.argsort(series.entry_bucket, kind="stable")
         self._bucket = series.entry_bucket[order]
         counts = series.entry_count[order].astype(np.float64)
-        self._counts = _CountsInTime(series.entry_interval[order], counts, series.length)
+        size = -(-max(series.length, 1) // _SUMS_MAX)
+        self._counts = _CountsInTime(series.entry_interval[order] // size, counts, -(-series.length // size))
         self.value = self._histogram.value
         self.low_edge = self._histogram.low_edge
         self.high_edge = self._histogram.high_edge
