@@ -301,6 +301,8 @@ class RunAnswer:
         Targets that may have been on burst credit, with the I/Os a second at which they were.
     pauses : mapping of str to (int, int)
         Workloads that issue I/O for so many ns, and then pause for so many; their rates have the pauses in them.
+    again : mapping of str to str
+        Workloads that do once more what an earlier one did, with that one.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -321,6 +323,7 @@ class RunAnswer:
     buckets: tuple[tuple[str, TokenBucket], ...] = ()
     perhaps_bursts: Mapping[str, float] = field(default_factory=dict)
     pauses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    again: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:

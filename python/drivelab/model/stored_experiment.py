@@ -57,6 +57,26 @@ def workload_titles(experiment: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def done_again(experiment: Mapping[str, Any]) -> dict[str, str]:
+    """Workloads that do the same as an earlier one behind others that do something else, with that one.
+
+    Parameters
+    ----------
+    experiment : mapping
+        What is stored under ``experiment``.
+    """
+    done = [
+        (str(one["name"]), {key: value for key, value in one.items() if key not in ("name", "title")})
+        for one in experiment.get("workloads", ())
+    ]
+    found = {}
+    for place, (name, what) in enumerate(done):
+        earlier = [at for at, (_, other) in enumerate(done[:place]) if other == what]
+        if earlier and earlier[-1] < place - 1:
+            found[name] = done[earlier[-1]][0]
+    return found
+
+
 def titled(titles: Sequence[str], place: int) -> str:
     """One of the titles of workloads that run at the same time: with the others, if they are few."""
     others = [title for number, title in enumerate(titles) if number != place]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from drivelab.model.level_words import READ_FRACTION, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
+from drivelab.model.phase import POINT_LATENCY_BELOW_NS
 from drivelab.model.rounds import RANGE_MAX, SLOPE_MAX, ChosenPoint, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.setting import SETTING_NAMES
@@ -19,9 +20,16 @@ from drivelab.report.sentences.pauses import pause_sentences
 SCALED_DOWN = "A rehearsal (--quick)"
 # ", and 2 more"
 _WORDS_OF_REST = 3
+# what a first round has more than so many times is a fall
+_FALLS = 1.25
 _TARGETS_MIN = 2
 _UNNAMED = "rounds"
 RANGE_BOUND, SLOPE_BOUND = (f"at most {100 * bound:.0f}\u00a0%" for bound in (RANGE_MAX, SLOPE_MAX))
+# what a point of the specification is, by its name there
+_WHICH = {
+    "max": f"Most with a mean latency below {latency_text(POINT_LATENCY_BELOW_NS)} (Max)",
+    "mid": "Midway between most and fewest (Mid)",
+}
 _SIZE, _WRITE_CACHE = "block_size", "write-cache"
 
 
@@ -49,7 +57,13 @@ def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
     found = [*pauses, *found]
     if found and lead:
         found[0] = f"{lead}{found[0][:1].lower()}{found[0][1:]}" if pauses else f"{lead}{found[0]}"
-    return (*found, *_points(answer.points, several=several))
+    points = list(_points(answer.points, several=several))
+    if points and lead:
+        found[0] = found[0].removeprefix(lead)
+        found = [capitalised(found[0]), *found[1:]]
+        points[0] = f"{lead}{points[0][:1].lower()}{points[0][1:]}"
+    # which points are best is asked where there are any
+    return (*points[:1], *found, *points[1:])
 
 
 def _beside(members: Sequence[PhaseRounds], room: int, *, has_lead: bool) -> list[str]:
@@ -145,11 +159,10 @@ def combination_words(workload: str, levels: Mapping[str, str]) -> str:
 
 def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> str:
     """Whether a phase is steady on a target, and its numbers, in so many words."""
-    # a phase that is called rounds is told of by their number
-    phase = "" if one.phase == _UNNAMED else one.phase
-    place = f"{phase}{_where(one, several=several)}".strip()
-    place = f" ({place})" if phase else f" {place}" if place else ""
     known = [_number(series) for series in one.tracked if series.window is not None]
+    where = _where(one, several=several)
+    # what its numbers are tells phases apart, and one that is called rounds is told of by their number
+    place = where if known or one.phase == _UNNAMED else f" ({one.phase}{where})"
     if one.is_steady:
         # a rehearsal writes too little to know that it stays so
         told = f"{'Level by' if one.is_scaled_down else 'Steady state reached in'} round {one.rounds}{place}"
@@ -190,9 +203,14 @@ def _fitting(texts: Sequence[str], room: int) -> str:
 
 
 def _number(series: TrackedSeries) -> str:
-    """``1 240 IOPS (random 4 KiB writes)``."""
+    """``1 240 IOPS (random 4 KiB writes)``; of a cache first what lasts."""
     assert series.window is not None
-    return f"{_told_text(series.metric, series.window.average)}{_caveat(series)} ({series_words(series)})"
+    told = _told_text(series.metric, series.window.average)
+    if series.lasting_per_s is not None:
+        told = f"{number_text(series.lasting_per_s, 2)} IOPS last, {told} came from a cache"
+    elif series.is_perhaps_burst:
+        told = f"{told}, perhaps a burst"
+    return f"{told} ({series_words(series)}){_fall(series)}"
 
 
 def varied_phrase(levels: Mapping[str, str]) -> str:
@@ -211,11 +229,22 @@ def _told_text(metric: str, value: float) -> str:
     return f"{words}{tracked_text(metric, value)}"
 
 
+def _fall(series: TrackedSeries) -> str:
+    """``, fallen from 578 000 in the first round``, where IOPS fell that far before they were judged."""
+    first = next((value for value in series.values if value is not None), 0.0)
+    assert series.window is not None
+    is_fall = series.metric == "iops" and first > _FALLS * series.window.average
+    return f", fallen from {number_text(first)} in the first round" if is_fall else ""
+
+
 def _points(points: Sequence[ChosenPoint], *, several: bool) -> Iterator[str]:
-    if points:
+    """What is chosen, ``Most with a mean latency below 5 ms: 320 000 IOPS at 398 us (job count 4, queue depth 32)``."""
+    for which, words in _WHICH.items():
         told = [
-            f"{one.which.capitalize()}{f' on {one.target}' if several else ''} is {varied_phrase(one.levels)}: "
-            f"{number_text(one.iops)} IOPS, mean latency {latency_text(one.latency_ns_mean)}"
+            f"{f'{one.target} ' if several else ''}{number_text(one.iops)} IOPS at {latency_text(one.latency_ns_mean)} "
+            f"({varied_phrase(one.levels)})"
             for one in points
+            if one.which == which
         ]
-        yield f"{'; '.join(told)}."
+        if told:
+            yield f"{words}: {'; '.join(told)}."

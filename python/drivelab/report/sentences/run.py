@@ -16,6 +16,7 @@ from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sentences
 from drivelab.report.sentences.contests import BLOCK_SIZE
+from drivelab.report.sentences.disturbance import disturbance_sentences
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
@@ -53,7 +54,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     """
     if answer.told:
         return (answer.told,)
-    if of_rounds := rounds_sentences(answer):
+    if of_rounds := (*disturbance_sentences(answer), *rounds_sentences(answer)):
         return of_rounds[:SENTENCES_MAX]
     if answer.buckets:
         return first_in_few_words(tuple(burst_sentences(answer)))[:SENTENCES_MAX]

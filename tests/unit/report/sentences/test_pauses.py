@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from drivelab.model.rounds import PhaseRounds, TrackedSeries
@@ -47,3 +49,21 @@ def test_it_comes_before_what_was_steady_and_without_pauses_there_is_nothing() -
     assert list(pause_sentences(RunAnswer(answer(11_700.0)))) == []
     both = RunAnswer((*answer(11_700.0), *answer(5_520.0, target="sdb")), pauses=PAUSES)
     assert [text.partition(":")[0] for text in pause_sentences(both)] == ["sda", "sdb"]
+
+
+def test_what_lies_within_the_interval_of_the_other_is_as_fast() -> None:
+    rows = tuple(
+        replace(one, metrics={"iops": RepeatedMetric(134_000.0, 134_000.0, 134_000.0, "1/s", 1, low=125e3, high=147e3)})
+        if one.workload == "baseline"
+        else one
+        for one in answer(11_700.0)
+    )
+    (sentence,) = map(plain_text, pause_sentences(RunAnswer(rows, pauses=PAUSES)))
+    assert sentence == "Between pauses of 50 s it is as fast as without a pause, 129 000 against 134 000 IOPS."
+
+
+def test_what_came_from_a_cache_is_told_with_what_lasts() -> None:
+    series = TrackedSeries("minute", {}, "iops", "1/s", (), lasting_per_s=74.6)
+    rounds = (PhaseRounds("sda", "saturation", 6, 6, "rounds", (2, 6), (series,)),)
+    (sentence,) = pause_sentences(RunAnswer(answer(11_700.0), rounds=rounds, pauses=PAUSES))
+    assert plain_text(sentence).endswith("129 000 against 60 700 IOPS; both from its cache, 75 last.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
+from drivelab.model.rounds import ChosenPoint, FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.figures.rounds import steady_convergence
 from drivelab.report.sentences.rounds import combination_words
@@ -69,7 +69,7 @@ def test_several_targets_begin_with_how_they_compare_where_all_are_steady() -> N
     assert why.startswith(f"IOPS of {what} on sim:b were not steady: range 35.9 %")
     # what only one of them has is told of it
     assert told(fast, replace(slow, phase="more"))[0].startswith(
-        "Steady state reached in round 25 (more on sim:b): 250"
+        "Steady state reached in round 25 on sim:b: 250 IOPS (random"
     )
 
 
@@ -87,7 +87,7 @@ def test_what_a_cache_or_a_burst_gave_is_told_with_what_is_left_and_does_not_win
     assert told(cached, phase("sim:a", series(100.0))) == [
         f"Best is sim:a 100 IOPS; sim:b 12 300 IOPS, 75 in the long run ({what})."
     ]
-    assert told(cached)[0].endswith(f"12 300 IOPS, 75 in the long run ({what}).")
+    assert told(cached)[0].endswith(f": 75 IOPS last, 12 300 IOPS came from a cache ({what}).")
 
 
 def test_a_drive_is_steady_by_the_number_that_is_told_of_it() -> None:
@@ -122,3 +122,26 @@ def test_the_picture_of_several_drives_shows_the_rounds_of_all_of_them() -> None
     found = steady_convergence([phase("sim:a", series(1000.0)), phase("sim:b", series(250.0))])
     assert found is not None
     assert found.open_count >= len(found.plots) == 2
+
+
+def test_how_far_iops_fell_before_they_were_level_is_told() -> None:
+    fallen = replace(series(115_000.0), values=(237_000.0, 180_000.0, 115_000.0))
+    assert told(phase("sda", fallen))[0].endswith(", R/W 65/35), fallen from 237 000 in the first round.")
+    level = replace(series(115_000.0), values=(130_000.0, 115_000.0))
+    assert "fallen" not in told(phase("sda", level))[0]
+
+
+def test_where_a_point_is_chosen_it_is_the_answer() -> None:
+    points = tuple(
+        ChosenPoint("sda", "grid", which, "t", {"job_count": "4", "queue_depth": depth}, iops, latency)
+        for which, depth, iops, latency in (("max", "32", 320_000.0, 398e3), ("mid", "4", 160_000.0, 90e3))
+    )
+    answer = RunAnswer((), rounds=(replace(phase("sda", series(1000.0)), is_scaled_down=True),), points=points)
+    assert [plain_text(text) for text in run_sentences(answer)] == [
+        (
+            "A rehearsal (--quick): most with a mean latency below 5.00 ms (Max): 320 000 IOPS at 398 us (job count 4, "
+            "queue depth 32)."
+        ),
+        "Level by round 25: 1 000 IOPS (random 4 KiB, R/W 65/35).",
+        "Midway between most and fewest (Mid): 160 000 IOPS at 90.0 us (job count 4, queue depth 4).",
+    ]
