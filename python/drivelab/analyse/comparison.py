@@ -299,7 +299,7 @@ def compared_row(
     base, new = ([float(one.trial.values[metric] or math.nan) for one in side] for side in cells)
     return MetricComparison(
         workload=workload,
-        label=cells[1][0].label or workload,
+        label=" -> ".join(dict.fromkeys(side[0].label or workload for side in cells)),
         target_base=cells[0][0].trial.target,
         target_new=cells[1][0].trial.target,
         levels=dict(levels),

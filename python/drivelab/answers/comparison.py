@@ -81,8 +81,11 @@ def compare_runs(
         *(list(compared_trials(side, place, lasting)) for side, place in zip(sides, places, strict=True))
     )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
+    is_drive_shared = not {*places[0].values()}.isdisjoint(places[1].values())
     left_out = [
-        tuple(dict.fromkeys(one.trial.target for one in side if one.trial.target not in found)) if found else ()
+        tuple(dict.fromkeys(one.trial.target for one in side if one.trial.target not in found))
+        if found or not is_drive_shared
+        else ()
         for side, found in (
             (ours, {row.target_base for row in compared.rows}),
             (theirs, {row.target_new for row in compared.rows}),
@@ -173,7 +176,8 @@ def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[ReadRun]]]) -> l
     """What stands for each target, by its label, on each side.
 
     Where every run has one target, there is nothing to tell apart. Otherwise a
-    target is found again by its label, by its drive's serial, or by its order.
+    target is found again by its label or by its drive's serial; a drive that one side has alone is held against that
+    of the other side only where both have no other.
     """
     labels = [[list(dict.fromkeys(trial.target for trial in run.trials)) for run in side] for _, side in sides]
     if all(len(one) <= 1 for side in labels for one in side):
@@ -189,8 +193,8 @@ def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[ReadRun]]]) -> l
         if label not in places and len(alike) == 1 and alike[0] not in places.values():
             places[label] = alike[0]
     left = [one for one in ours if one not in places.values()], [one for one in theirs if one not in places]
-    if len(left[0]) == len(left[1]):
-        places |= dict(zip(left[1], left[0], strict=True))
+    if len(ours) == len(theirs) == len(left[0]) == len(left[1]) == 1:
+        places |= {left[1][0]: left[0][0]}
     # a target that the other side does not have stands for itself alone
     places |= {label: f"{label} of NEW" for label in theirs if label not in places}
     return [{label: label for label in ours}, places]

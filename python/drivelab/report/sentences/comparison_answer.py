@@ -13,7 +13,7 @@ from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.numerals import THIN_SPACE, number_text
-from drivelab.report.parts_of_text import FIRST_WORDS_MAX
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
 from drivelab.report.sentences.comparison import (
     SAME_WITHIN,
     constant_levels,
@@ -25,6 +25,8 @@ from drivelab.report.sentences.effect_words import TIMES_FROM, ratio_change, tha
 
 _NAME_LENGTH_MAX = 24
 _WORKLOAD_WORDS_MAX = 8
+# what a number of a simulation differs by in its last digits
+_NOTHING = 5e-4
 _AS_FOUND = "as-found"
 _UNNAMED = frozenset((LATENCY, RESPONSE, THROUGHPUT, RATE))
 # how long and where a trial of many was measured
@@ -60,7 +62,9 @@ def answers_with_limits(comparison: Comparison) -> tuple[str, ...]:
 
 def limits_words(comparison: Comparison) -> list[str]:
     """What to know before any number: ``--quick`` on one side, which targets stand beside others or are left out."""
-    told = [_scale_words(comparison), _pairs_words(comparison)] if comparison.is_anything_compared else []
+    if not comparison.is_anything_compared:
+        return []
+    told = [_scale_words(comparison), _pairs_words(comparison)]
     for side, other, targets in (("BASE", "NEW", comparison.left_out_base), ("NEW", "BASE", comparison.left_out_new)):
         if targets:
             are = "is" if len(targets) == 1 else "are"
@@ -115,8 +119,10 @@ def _are_names(base: str, new: str) -> bool:
 def _nothing(comparison: Comparison) -> str:
     """Why nothing could be compared, with the drives where they are others and there is room."""
     why = "{} and {} have no combination of workload and levels in common"
+    if comparison.left_out_base and comparison.left_out_new:
+        why = "{} and {} have no drive in common, and drivelab report puts all drives beside each other"
     if number := len(comparison.rows):
-        numbers = "the only number means" if number == 1 else f"all {number} numbers mean"
+        numbers = "the only number means" if number == 1 else f"{_all_numbers(number)} mean"
         why = f"{numbers} different things in {{}} and {{}}"
     told = [
         (f"BASE (on {names_in_words(one.base)})", f"NEW (on {names_in_words(one.new)})")
@@ -184,8 +190,8 @@ def _span_of_changes(least: MetricComparison, most: MetricComparison, verdict: s
 def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, new: str) -> str:
     """What too few runs show: which way the numbers look and how far; no one of them is the answer."""
     most = max(map(size_of_change, seen)) - 1
-    if not most and len(seen) > 1:
-        return f"All {len(seen)} numbers are the same in {base} and {new}."
+    if most < _NOTHING and len(seen) > 1:
+        return f"{capitalised(_all_numbers(len(seen)))} are the same in {base} and {new}."
     if most < SAME_WITHIN:
         return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
     is_same_again = all(run.is_simulated for run in (*comparison.base, *comparison.new))
@@ -200,9 +206,13 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
     how = "faster" if looks["faster"] else "slower"
     rows = sorted(looks[how], key=size_of_change)
     change = _span_of_changes(rows[0], rows[-1], how)
-    where = f"all {len(seen)} numbers" if len(rows) == len(seen) else f"{len(rows)} of {len(seen)} numbers"
+    where = _all_numbers(len(seen)) if len(rows) == len(seen) else f"{len(rows)} of {len(seen)} numbers"
     scatter = ", beyond the scatter of repeats" if all(row.is_beyond_repeats for row in rows) else ""
     return f"{new} looked {change} {than_words(change)} {base} in {where}{scatter}{because}."
+
+
+def _all_numbers(count: int) -> str:
+    return "both numbers" if count == 2 else f"all {count} numbers"
 
 
 def _by_pattern(looks: Mapping[str, Sequence[MetricComparison]], base: str, new: str, why: str, burst: str) -> str:
