@@ -157,7 +157,22 @@ def test_runs_of_experiments_are_rows_without_numbers(kept: Kept) -> None:
     label = kept.runs()[-1].record.targets[0]["label"]
     (row,) = history_of(kept.runs(), label).rows
     assert not row.numbers
-    assert history_lines(history_of(kept.runs(), label), plain=False)[-3].split()[-5:] == ["–"] * 5
+
+
+def test_without_a_check_each_run_is_told_by_what_it_came_to(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
+    for day, name in enumerate(("queue-depth-grid", "fill-level-drive", "queue-depth-grid"), start=1):
+        shutil.copytree(GOLDEN / name, kept.folder / f"2026030{day}T000000Z-{name}")
+    label = kept.runs()[-1].record.targets[0]["label"]
+    assert main.run(["history", label]) == 0
+    out = capsys.readouterr().out
+    told, table = out.split("\n\n")
+    assert told.startswith("Newest (")
+    assert table.count("queue-depth") == 2
+    page = kept.folder.parent / "history.md"
+    assert main.run(["history", label, "--out", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "what it came to" in text
+    assert "First and last" not in text
 
 
 def test_runs_of_other_kinds_are_counted_and_no_rows_beside_checks(
@@ -255,9 +270,7 @@ def test_a_quick_run_and_one_that_was_cut_off_are_held_against_no_full_one(
     assert main.run(["history", TARGET]) == 0
     out = capsys.readouterr().out
     assert out.startswith("No change shown: the check of 2026-02-07 12:00 lies within the scatter of 6")
-    few = (
-        "Whether the newest run is an exception can't be told yet: that takes 6 more runs of 'check --quick' on a quiet"
-    )
+    few = "Whether a run is an exception can't be told yet: that takes 6 more runs of 'check --quick' on a quiet"
     assert few in out.replace("\n", " ")
     assert "2026-02-08 12:00  yes, quick " in out
     assert "2026-02-09 12:00  yes, cut off " in out

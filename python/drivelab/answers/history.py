@@ -27,7 +27,7 @@ _SCRATCH = "scratch:"
 def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool = False) -> History:
     """The history of the drive that a path, a label or a serial means.
 
-    It is that of its checks, which can be laid beside each other; where there is none, of what was run last.
+    It is that of its checks, which can be laid beside each other; where there is none, of all that was run.
 
     Parameters
     ----------
@@ -46,10 +46,11 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
     same = [run for run in kept if names & drive_names(run.record)] if names else meant
     others = sum(run not in same for run in meant)
     kinds = Counter(_kind(run) for run in same)
-    shown = CHECK if CHECK in kinds else _kind(same[-1]) if same else ""
-    if not with_every_kind:
-        same = [run for run in same if _kind(run) == shown]
-        kinds -= Counter({shown: len(same)})
+    # without a check there are no numbers that others would stand beside without
+    has_every_kind = with_every_kind or CHECK not in kinds
+    if not has_every_kind:
+        same = [run for run in same if _kind(run) == CHECK]
+        kinds -= Counter({CHECK: len(same)})
     is_simulated = bool(same) and bool(_before(same[-1].record).get("simulated"))
     rows: list[HistoryRow] = []
     known: dict[str, str] = {}
@@ -70,7 +71,7 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         with_other_drives=sum(len(run.record.targets) > 1 and is_on(target, run.record) for run in every),
         # a model has no scatter to hold a run against
         judged=() if is_simulated else judge_newest(judged, units),
-        other_kinds={} if with_every_kind else dict(kinds),
+        other_kinds={} if has_every_kind else dict(kinds),
         is_simulated=is_simulated,
     )
 
@@ -144,7 +145,9 @@ def _facts_of(record: RunRecord) -> dict[str, str]:
     smart: Sequence[Mapping[str, Any]] = record.targets[0].get("smart_before") or ({},)
     used = smart[0].get("percentage_used")
     found = {
-        "target": as_text(facts.get("path")) or as_text(record.targets[0].get("label")),
+        # the device of a scratch drive is whichever was free
+        "target": ("" if facts.get("kind") == "scratch" else as_text(facts.get("path")))
+        or as_text(record.targets[0].get("label")),
         "file system": as_text((facts.get("filesystem") or {}).get("type")),
         "kernel": as_text(record.host.get("kernel_release")),
         "firmware": as_text(drives[0].get("firmware")),

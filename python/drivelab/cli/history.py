@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from drivelab.answers.history import history_of
+from drivelab.cli.run_in_short import row_of, run_lines
 from drivelab.cli.runs import readable_runs
 from drivelab.model.history import History, HistoryRow
 from drivelab.report.history_joint import (
@@ -25,6 +27,8 @@ from drivelab.report.history_joint import (
     when,
 )
 from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, table_lines, wrapped
+from drivelab.store.find_run import all_kept
+from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
 
 SCHEMA = 1
@@ -49,7 +53,7 @@ def command(
     A change is told only where it is larger than these scatter, and that takes
     six of them.
 
-    Rows are checks; where there is none, runs of what was run last.
+    Rows are checks; where there is none, all runs with what each came to.
 
     Runs are of the same drive where its serial or WWN is the same, whatever
     path it had; without either where the path is the same. Another kernel,
@@ -61,7 +65,13 @@ def command(
     DrivelabError
         U005: the ending of FILE is of no format. O801, O802: the page cannot be written.
     """
-    history = history_of(readable_runs(), target, with_every_kind=all_runs)
+    kept = list(readable_runs())
+    history = history_of(kept, target, with_every_kind=all_runs)
+    # checks have numbers; other runs are told by what they came to
+    in_short = [] if any(row.numbers for row in history.rows) else _in_short(history, kept)
+    if in_short:
+        told = {row["run"]: row["answer"] for row in in_short}
+        history = replace(history, rows=tuple(replace(row, answer=told[row.run]) for row in history.rows))
     if as_json:
         rows = [row.to_json() for row in history.rows]
         judged = [one.to_json() for one in history.judged]
@@ -77,8 +87,34 @@ def command(
         return
     console = make_console(soft_wrap=True)
     plain = not console.encoding.startswith("utf")
-    for line in history_lines(history, plain, lines_max=0 if all_runs else _LINES_MAX):
+    if in_short:
+        lines = answer_lines(history, in_short, plain, lines_max=0 if all_runs else _LINES_MAX)
+    else:
+        lines = history_lines(history, plain, lines_max=0 if all_runs else _LINES_MAX)
+    for line in lines:
         print(fitted(line, max(console.width, 40)))
+
+
+def _in_short(history: History, kept: Sequence[StoredRun]) -> list[dict[str, Any]]:
+    """The runs of a history as `drivelab runs` has them, the newest first."""
+    names = {row.run for row in history.rows}
+    numbers = {directory: number for number, directory in enumerate(all_kept(), start=1)}
+    found = [row_of(run, numbers[run.directory]) for run in kept if run.name in names]
+    return sorted(found, key=lambda row: row["number"])
+
+
+def answer_lines(
+    history: History, in_short: Sequence[Mapping[str, Any]], plain: bool, *, lines_max: int = 0
+) -> list[str]:
+    """What the newest run came to, and the runs with what each did: the newest that fit into `lines_max`."""
+    told = [line for one in judged_sentences(history) for line in wrapped(one, WIDTH, plain)]
+    footer = wrapped(history.with_other_drives_words, WIDTH, plain)
+    room = lines_max - len(told) - len(footer) - 2
+    count = len(in_short)
+    while lines_max and count > 1 and len(list(run_lines(in_short[:count], WIDTH, plain))) > room:
+        count -= 1
+    older = [f"{len(in_short) - count} older: --all"] if count < len(in_short) else []
+    return [*told, "", *run_lines(in_short[:count], WIDTH, plain), *footer, *older]
 
 
 def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[str]:

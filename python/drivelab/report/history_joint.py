@@ -47,11 +47,12 @@ _ENDS: Mapping[str, Callable[[Sequence[tuple[float, str]]], tuple[float, str]]] 
 def joint_of_history(history: History) -> Joint:
     """The report: what first and last run say, the figure over dates, and all runs."""
     figure = over_dates(history.rows)
+    has_numbers = any(row.numbers for row in history.rows)
     return Joint(
         title=f"{history.target} over time",
         question=f"What did {history.target} give over time?",
         sentences=tuple(sentences(history)),
-        tables=(ends_table(history.rows), history_table(history.rows)),
+        tables=(*([ends_table(history.rows)] if has_numbers else []), history_table(history.rows)),
         figures=(figure,) if figure else (),
     )
 
@@ -79,7 +80,7 @@ def sentences(history: History) -> list[str]:
 def judged_sentences(history: History) -> list[str]:
     """A sentence for each kind of run that could be judged, what changed first, and one for those with too few runs.
 
-    Where none could be, the verdict of the newest check comes first.
+    Where none could be, the verdict of the newest check comes first, or what the newest run came to.
     """
     rows = {row.run: row for row in history.rows}
     known = sorted((one for one in history.judged if one.rows), key=lambda one: not one.changed)
@@ -91,11 +92,13 @@ def judged_sentences(history: History) -> list[str]:
         kind = "The newest check" if newest is checks[-1] else "The newest complete check"
         verdict = f" {_SAYS[newest.outcome]}" if newest.need and newest.outcome in _SAYS else ":"
         told.append(ended(first_in_few_words((f"{kind} ({when(newest)}){verdict} {newest.answer}",))[0]))
+    elif not known:
+        told += _newest_answer(history)
     if few := [one for one in history.judged if not one.rows]:
         needed = [f"{counted(one.missing_count, 'more run')} of '{_kind(one, history)}'" for one in few]
         least = counted(min(one.missing_count for one in few), "more run")
         takes = f"{least} of one kind" if len(needed) > 1 else needed[0]
-        told.append(f"Whether the newest run is an exception can't be told yet: that takes {takes} on a quiet machine.")
+        told.append(f"Whether a run is an exception can't be told yet: that takes {takes} on a quiet machine.")
     elif history.is_simulated:
         told.append(
             "Simulated: a model does the same again, so a number differs only where something else was asked of it."
@@ -105,6 +108,14 @@ def judged_sentences(history: History) -> list[str]:
         why = f" ({', '.join(whys)})" if whys else ""
         told.append(f"No run here shows the drive undisturbed{why}, so there is nothing to judge.")
     return told
+
+
+def _newest_answer(history: History) -> list[str]:
+    """What the newest run came to, where there are no checks with numbers beside each other."""
+    newest = next((row for row in reversed(history.rows) if row.answer), None)
+    if newest is None or any(row.numbers for row in history.rows):
+        return []
+    return [ended(first_in_few_words((f"Newest ({newest.experiment}, {when(newest)}): {newest.answer}",))[0])]
 
 
 def _changed(one: JudgedRun, history: History) -> str:
@@ -173,17 +184,23 @@ def _number_columns() -> tuple[TableColumn, ...]:
 
 def history_table(rows: Sequence[HistoryRow]) -> Table:
     """One row for each run, the oldest first, with what changed before it."""
-    heads = (TableColumn("when (UTC)"), TableColumn("fit?"), TableColumn("conduct"))
+    has_numbers = any(row.numbers for row in rows)
+    heads = (TableColumn("when (UTC)"), TableColumn("fit?" if has_numbers else "experiment"), TableColumn("conduct"))
+    numbers = _number_columns() if has_numbers else (TableColumn("what it came to"),)
     return Table(
         key="history",
         title="All runs",
-        columns=(*heads, *_number_columns(), TableColumn("changed since the run before"), TableColumn("run")),
+        columns=(*heads, *numbers, TableColumn("changed since the run before"), TableColumn("run")),
         rows=tuple(
             (
                 TableCell(when(row)),
                 TableCell(outcome(row)),
                 TableCell(conduct(row)),
-                *(TableCell(cell_text(name, row.numbers), _interval(name, row.numbers)) for name in HEADS),
+                *(
+                    [TableCell(cell_text(name, row.numbers), _interval(name, row.numbers)) for name in HEADS]
+                    if has_numbers
+                    else [TableCell(row.answer)]
+                ),
                 TableCell("; ".join(row.changes)),
                 TableCell(row.run),
             )

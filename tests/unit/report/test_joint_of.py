@@ -85,6 +85,14 @@ def test_what_a_published_page_has_in_common_and_does_not_describe_the_drive_is_
         "Writes without a sync: 2.9 GB/s does not describe the drive, so it is not compared with "
         "the 2.5 GB/s of Samsung 840, as published."
     )
+    deep = of("mine", 2.9e9, 0, "mine", is_reference=False)
+    deep = replace(deep, observations=(replace(deep.observations[0], queue_depth=4),))
+    least = Estimate(None, 2.6e8, 2.7e8, "B/s", 0, 0.0, "")
+    page = replace(published, observations=(replace(published.observations[0], estimate=least),))
+    assert joint_of([content("mine")], [deep, page]).sentences[0].replace("\u202f", " ") == (
+        "Writes without a sync: 2.9 GB/s with 4 outstanding, beside the 260 to 270 MB/s of Samsung 840, as published "
+        "without a depth."
+    )
     other = replace(published, observations=(replace(published.observations[0], workload="other"),))
     alone = joint_of([content("mine")], [of("mine", 2.9e9, 3, "mine", is_reference=False), other])
     assert alone.sentences[0] == NOTHING_IN_COMMON

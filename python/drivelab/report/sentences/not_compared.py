@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.judged_order import JUDGED
 from drivelab.report.parts_of_text import capitalised, shortened
-from drivelab.report.sentences.observed_number import number_alone
+from drivelab.report.sentences.observed_number import ends_of, number_alone
 
 
 def not_compared_sentence(sets: Sequence[ResultSet]) -> str:
-    """Both numbers of the first workload that they have in common, where that of the run does not describe the drive.
+    """Both numbers of the first workload that they have in common, and why they are not compared.
+
+    The number of the run does not describe the drive, or the page does not tell how many were outstanding.
 
     Parameters
     ----------
@@ -23,21 +25,24 @@ def not_compared_sentence(sets: Sequence[ResultSet]) -> str:
     str
         Empty where they have no such workload in common.
     """
-    own = [one for each in sets if not each.is_reference for one in each.observations if one.invalid_trials]
+    own = [one for each in sets if not each.is_reference for one in each.observations]
     published = {
         _kind(one): one for each in sets if each.is_reference for one in reversed(each.observations) if _is_number(one)
     }
-    pair = next(((one, published[_kind(one)]) for one in own if _is_number(one) and _kind(one) in published), None)
+    pairs = ((one, published[_kind(one)]) for one in own if _is_number(one) and _kind(one) in published)
+    pair = next((pair for pair in pairs if pair[0].invalid_trials or pair[1].queue_depth is None), None)
     if pair is None:
         return ""
     mine, other = pair
     here, there = number_alone(mine), f"the {number_alone(other)} of {shortened(other.drive)}, as published"
     why = f"{here} does not describe the drive, so it is not compared with {there}"
+    if not mine.invalid_trials:
+        why = f"{here} with {mine.queue_depth or 1} outstanding, beside {there} without a depth"
     return f"{capitalised(shortened(mine.title))}: {why}."
 
 
 def _is_number(one: Observation) -> bool:
-    return one.metric in JUDGED and one.estimate.value is not None
+    return one.metric in JUDGED and (one.estimate.value is not None or ends_of(one) is not None)
 
 
 def _kind(one: Observation) -> tuple[object, ...]:

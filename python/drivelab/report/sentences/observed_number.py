@@ -17,21 +17,28 @@ _WRITERS: Mapping[str, Callable[[float], str]] = {
 
 
 def number_alone(one: Observation) -> str:
-    """The number without its interval."""
+    """The number without its interval; between what it lies where no more is known."""
+    ends = ends_of(one)
+    if one.estimate.value is None and ends is not None:
+        return _between(one, *ends)
     return _WRITERS.get(one.quantity, latency_text)(one.estimate.value or 0.0)
 
 
 def number_with_ends(one: Observation) -> str:
     """The number with its interval: ``48.0 µs (5 repeats: 46.1 to 51.2 µs)``."""
-    write = _WRITERS.get(one.quantity, latency_text)
     value = number_alone(one)
     ends = ends_of(one)
     if ends is None or ends[0] == ends[1]:
         return value
     of = f"{one.trial_count} repeats:" if one.trial_count > 1 else "95 %:"
-    low, high = map(write, ends)
+    return f"{value} ({of} {_between(one, *ends)})"
+
+
+def _between(one: Observation, *ends: float) -> str:
+    """``46.1 to 51.2 us``."""
+    low, high = map(_WRITERS.get(one.quantity, latency_text), ends)
     unit = _UNIT.search(high)
-    return f"{value} ({of} {low.removesuffix(unit[0]) if unit else low} to {high})"
+    return f"{low.removesuffix(unit[0]) if unit else low} to {high}"
 
 
 def ends_of(one: Observation) -> tuple[float, float] | None:

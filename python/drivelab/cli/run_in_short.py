@@ -1,0 +1,132 @@
+"""Kept runs in short: what each came to, and the table of them in a terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.finding import trials_of
+from drivelab.model.stored_experiment import EXPLAIN
+from drivelab.model.units import glued
+from drivelab.report.outcome_words import short_verdict
+from drivelab.report.parts_of_text import capitalised, clauses_in_lines
+from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.wrapped import ellipsis, one_line, table_lines
+from drivelab.store.followed import StoredFollowed
+from drivelab.store.read import StoredRun
+from drivelab.store.run_record import RunRecord
+
+_HEADS = ("#", "when (UTC)", "experiment", "drive")
+_GAP = "  "
+_EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN, _ANSWER_LINES_MAX = 16, 16, 20, 3
+
+
+def record_of(stored: StoredRun | StoredFollowed) -> RunRecord:
+    """What is stored of it, whichever kind of run it is."""
+    return stored.as_run if isinstance(stored, StoredFollowed) else stored.record
+
+
+def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
+    """A run in plain data: when, what, on which targets, how it ended and what it came to."""
+    record = record_of(stored)
+    told = record.verdict.get("sentence") or record.answer
+    explanation = _explanation(stored) if isinstance(stored, StoredRun) else ("", "")
+    return {
+        "number": number,
+        "run": stored.directory.name,
+        "started_utc": record.started_utc or None,
+        "experiment": record.experiment.get("name", ""),
+        "targets": [str(one.get("label", "")) for one in record.targets],
+        "status": record.status,
+        "error": record.error or None,
+        "outcome": record.verdict.get("outcome") or None,
+        "in_short": short_verdict(record.verdict) or explanation[0],
+        "answer": told or explanation[1] or ("" if isinstance(stored, StoredFollowed) else _first_sentence(stored)),
+    }
+
+
+def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterator[str]:
+    """A head, and a line or two each: number, date, experiment, drive, and what it came to as far as there is room."""
+    from rich.cells import cell_len
+
+    cells = [
+        (
+            str(row["number"]),
+            (row["started_utc"] or "")[:16].replace("T", " ") or "-",
+            one_line(row["experiment"] or "-", _EXPERIMENT_WIDTH, plain),
+            _targets(row["targets"], plain),
+        )
+        for row in rows
+    ]
+    columns = list(table_lines([_HEADS, *cells], plain, left=len(_HEADS)))
+    start = max(cell_len(line) for line in columns) + len(_GAP)
+    yield f"{columns[0].ljust(start)}answer"
+    for line, row in zip(columns[1:], rows, strict=True):
+        room = max(width - start, _ANSWER_WIDTH_MIN)
+        mark = ellipsis(plain)
+        text = glued(terminal_text(_answer(row), plain))
+        told = textwrap.wrap(text, room, max_lines=_ANSWER_LINES_MAX, placeholder=mark)
+        # whole clauses, where two lines hold at least one
+        told = clauses_in_lines(text, partial(textwrap.wrap, width=room), _ANSWER_LINES_MAX) or told
+        first, *more = [terminal_text(one, plain) for one in told] or [""]
+        yield f"{line}{' ' * (start - cell_len(line))}{first}"
+        # a comma or a colon before what was cut off leads nowhere
+        yield from (f"{' ' * start}{re.sub(rf'[:;,]{re.escape(mark)}$', mark, one)}" for one in more)
+
+
+def _targets(targets: Sequence[str], plain: bool) -> str:
+    """The first target, of a long one its end, which tells paths apart, and how many more there are."""
+    more = f" +{len(targets) - 1}" if len(targets) > 1 else ""
+    text, room = terminal_text("".join(targets[:1]), plain), _TARGET_WIDTH - len(more)
+    mark = ellipsis(plain)
+    return (text if len(text) <= room else f"{mark}{text[len(mark) - room :]}") + more
+
+
+def _answer(row: Mapping[str, Any]) -> str:
+    """How it ended, where that was not well, and why; else its verdict in a few words, or its first sentence."""
+    if row["error"]:
+        return f"{row['status']}: {row['error']}"
+    told = row["in_short"] or row["answer"] or "nothing was measured"
+    return told if row["status"] == "complete" else f"{row['status']}; {told}"
+
+
+def _explanation(run: StoredRun) -> tuple[str, str]:
+    """Where the time of an explained run went, in a few words and in a sentence; empty for any other."""
+    if run.record.experiment.get("name") != EXPLAIN:
+        return "", ""
+    from drivelab.answers.explanations import explanations_of
+    from drivelab.report.sentences.explanation import explanation_sentences
+    from drivelab.report.sentences.run import plain_text
+    from drivelab.report.sentences.traced import short_explanation
+
+    try:
+        first = next(iter(explanations_of(run)), None)
+    except DrivelabError:
+        return "", ""
+    if first is None:
+        return "", ""
+    return plain_text(short_explanation(first)), next(iter(explanation_sentences(first)), "")
+
+
+def _first_sentence(run: StoredRun) -> str:
+    """The first sentence of what an experiment came to, without the name of its only workload; empty where none is."""
+    # imported here: where only checks are kept, nothing is analysed
+    from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+    from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
+
+    try:
+        answer = answer_of_run(run, SHOWN_METRICS)
+    except DrivelabError:
+        # a run without a single trial, or one that is damaged: its report says why
+        return ""
+    if not answer.combinations:
+        return trials_of(run.trials.num_rows, len(run.record.plan.get("steps", ())) or run.trials.num_rows)
+    sentences = run_sentences(answer, of_tasks=asks_total_time(run.record.experiment))
+    labels = {one.label for one in answer.combinations}
+    first = plain_text(next(iter(sentences), ""))
+    short = first.removeprefix(f"{labels.pop()}: ") if len(labels) == 1 else first
+    return capitalised(short)
