@@ -214,7 +214,7 @@ class _Writer:
         decisive = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         if decisive is not None:
             return self._criterion(block.title, decisive)
-        return parts_within(block.sentence or block.title, self._width - _WORD_WIDTH)
+        return parts_within(block.short_sentence or block.title, self._width - _WORD_WIDTH)
 
     def _criterion(self, first: str, check: CheckLine) -> str:
         """``etcd: p99 of 2300 B appended 1.2 ms (0.9–1.5), asks at most 10 ms``; in one line, or more."""
