@@ -37,7 +37,7 @@ def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str
         for each in sets
         if not each.is_reference
         for drive in each.drives
-        if drive.kind and drive.kind not in _METAL
+        if drive.kind and drive.kind not in _METAL and drive.kind.split()[0] not in drive.name
     }
     found: dict[tuple[str, Subject], str] = {}
     for contest in sorted(contests(sets) if published else (), key=goodness):
@@ -46,6 +46,8 @@ def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str
         for place, (subject, one) in enumerate(contest.ranked):
             sides = (("behind", contest.ranked[:place][::-1]), ("ahead of", contest.ranked[place:]))
             words = [told for word, side in sides if (told := _nearest(word, one, side, published, its_names))]
+            if len(words) > 1 and words[1].startswith(word := "not told apart from "):
+                words[1] = words[1].removeprefix(word) if words[0].startswith(word) else words[1]
             if subject not in published and words:
                 name = f"{its_names.of(subject)}{unlike.get(subject[0], '')}"
                 found.setdefault(

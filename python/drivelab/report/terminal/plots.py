@@ -214,12 +214,16 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str, se
     has_drives, has_runs = len(drives) > 1, len(drives) == 1 or len(pairs) > len(drives)
     names = _drive_names([seen for _, seen in members])
     has_drives = has_drives or len(names) > 1
+    # what pages call by other words is one workload; several of one run are several
+    of_each = {pair: {seen.title for results, seen in members if (results.key, seen.drive) == pair} for pair in pairs}
+    has_titles = any(len(titles) > 1 for titles in of_each.values())
     # those of one combination together, so that runs stand below each other
     groups: dict[tuple[str, ...], list[tuple[ResultSet, Observation]]] = {}
     for results, seen in members:
         levels = tuple(
             level_text(name, seen.levels[name]) if name in seen.levels else NOT_APPLICABLE for name in varying
         )
+        levels = (seen.title, *levels) if has_titles else levels
         groups.setdefault(levels, []).append((results, seen))
     bars = [
         Bar(
@@ -232,7 +236,7 @@ def _run_group(members: Sequence[tuple[ResultSet, Observation]], metric: str, se
         for levels, rows in groups.items()
         for results, seen in rows
     ]
-    heads = [name.replace("_", " ") for name in varying]
+    heads = [*([""] if has_titles else []), *(name.replace("_", " ") for name in varying)]
     size = format_bytes(first.block_size_bytes) if first.block_size_bytes else "mixed sizes"
     titles = list(dict.fromkeys(seen.title for _, seen in members))
     what = titles[0] if len(titles) == 1 else f"{_operation(first)}, {size}"

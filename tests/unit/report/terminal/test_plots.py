@@ -252,6 +252,20 @@ def test_runs_of_the_same_combination_stand_below_each_other() -> None:
     ]
 
 
+def test_workloads_of_one_size_are_named_in_their_rows() -> None:
+    both = tuple(replace(seen("sdb", value), title=title) for title, value in (("synced", 2e6), ("at the end", 1e6)))
+    sets = [
+        ResultSet("run", "T", "Q", "S", observations=both),
+        ResultSet("page", "T", "Q", "S", is_reference=True, observations=(replace(seen("P", 3e6), title="synced"),)),
+    ]
+    (plot,) = run_plots(sets, 80)
+    assert [line.split("█")[0].split() for line in plot.lines[1:4]] == [
+        ["synced", "sdb"],
+        ["P"],
+        ["at", "the", "end", "sdb"],
+    ]
+
+
 def test_runs_are_compared_by_what_most_of_them_have() -> None:
     metrics = (("total_latency_ns_mean", "throughput_bytes_per_s"), ("total_latency_ns_mean",), ("iops",))
     sets = [
