@@ -193,6 +193,14 @@ def test_an_explained_number_without_a_run_is_no_directory(kept: Path, capsys: p
     assert "error[S504] there is no run 99" in capsys.readouterr().err
 
 
+def test_a_target_in_place_of_a_run_leads_to_its_runs(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("20260101T000000Z-check-sim-gp2-100", "20260102T000000Z-burst-sim-gp2-100"):
+        write_compared_run(kept / name, 1, repeats=1)
+    assert main.run(["report", "sim:gp2-100"]) != 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "name its newest one, 20260102T000000Z-burst-sim-gp2-100, or list all: drivelab runs sim:gp2-100" in told
+
+
 def test_list_leads_to_drives_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["list"]) != 0
     assert (

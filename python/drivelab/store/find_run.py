@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.layout import FOLLOWED_JSON, RUN_JSON, default_parent
+from drivelab.store.layout import FOLLOWED_JSON, RUN_JSON, default_parent, slug
 
 # stands for the newest run of those that are kept
 LAST = "LAST"
@@ -84,7 +85,13 @@ def find_run(name: str) -> Path:
     if begun := _begun(name):
         return begun
     where = f"a directory, or the name or the number of a run in {default_parent()}"
-    raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=_LIST)
+    raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=_of_target(name) or _LIST)
+
+
+def _of_target(name: str) -> str:
+    """Which runs there are of a target, where its name was given for one; empty where there are none."""
+    of_it = [one for one in all_kept() if slug(name) and one.name.endswith(f"-{slug(name)}")]
+    return f"name its newest one, {of_it[0].name}, or list all: drivelab runs {shlex.quote(name)}" if of_it else ""
 
 
 def _begun(name: str) -> Path | None:
