@@ -180,9 +180,9 @@ def _sentences(
     called = names if len(set(names)) == len(runs) and all(names) else [run.name for run in runs]
     if len(runs) == len(sets) and all(run.answer.buckets for run in runs):
         # a mean over bursts, rests and what follows is none of the rates
-        return tuple(burst_sentences(_together(runs, called)))
+        return tuple(burst_sentences(_together(runs, sets, called)))
     of_each = tuple(_of_each_run(runs, called))
-    bursts = tuple(perhaps_burst_sentences(_together(runs, called)))
+    bursts = tuple(perhaps_burst_sentences(_together(runs, sets, called)))
     if compared := joint_sentences(sets, drives):
         if fitness := fitness_sentence(runs, names, lead_words(sets, drives)):
             return (fitness, *bursts, *compared)
@@ -205,17 +205,25 @@ def _of_each_run(runs: Sequence[ReportContent], called: Sequence[str]) -> Iterat
             yield f"{shortened(name)}: {own[0]}"
 
 
-def _together(runs: Sequence[ReportContent], called: Sequence[str]) -> RunAnswer:
-    """What all runs saw of bursts, as if one had measured all drives; a run of several keeps their names."""
+def _together(runs: Sequence[ReportContent], sets: Sequence[ResultSet], called: Sequence[str]) -> RunAnswer:
+    """What all runs saw of bursts, as if one had measured all drives; a run of several keeps the names of tables."""
     buckets: list[tuple[str, TokenBucket]] = []
     combinations: list[CombinationResult] = []
     perhaps: dict[str, float] = {}
-    for run, name in zip(runs, called, strict=True):
-        alone = len(run.record.targets) == 1
-        buckets += [(name if alone else target, bucket) for target, bucket in run.answer.buckets]
-        combinations += [replace(one, target=name) if alone else one for one in run.answer.combinations]
-        perhaps |= {name if alone else target: rate for target, rate in run.answer.perhaps_bursts.items()}
+    for run, one, name in zip(runs, sets, called, strict=False):
+        targets = run.record.targets
+        names = {drive.label: drive.name for drive in one.drives} if len(targets) > 1 else {}
+        own = {label: names.get(label, label) if names else name for label in _labels(run)}
+        buckets += [(own[target], bucket) for target, bucket in run.answer.buckets]
+        combinations += [replace(each, target=own[each.target]) for each in run.answer.combinations]
+        perhaps |= {own[target]: rate for target, rate in run.answer.perhaps_bursts.items()}
     return RunAnswer(tuple(combinations), buckets=tuple(buckets), perhaps_bursts=perhaps)
+
+
+def _labels(run: ReportContent) -> set[str]:
+    """Whatever its answer calls targets."""
+    answer = run.answer
+    return {*(target for target, _ in answer.buckets), *answer.perhaps_bursts, *(one.target for one in answer.rows)}
 
 
 def _names(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> list[str]:

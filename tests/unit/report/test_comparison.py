@@ -21,7 +21,13 @@ from drivelab.report.comparison_joint import joint_of_comparison
 from drivelab.report.figures.comparison_ratios import comparison_ratios
 from drivelab.report.html import write_html_report
 from drivelab.report.markdown.comparison import FOLDED_ROWS_MAX, ROWS_SHOWN_MAX, comparison_markdown
-from drivelab.report.sentences.comparison import detection_sentence, summary_sentence, value_words
+from drivelab.report.sentences.comparison import (
+    detection_sentence,
+    level_words,
+    summary_sentence,
+    usual_levels,
+    value_words,
+)
 from drivelab.report.sentences.comparison_answer import answers, side_names
 from drivelab.report.tables.comparison import comparison_table
 from drivelab.report.terminal.comparison import LINES_MAX, comparison_text
@@ -357,3 +363,18 @@ def test_runs_that_are_the_same_but_for_the_last_digit_are_said_to_be() -> None:
     seen = [row(ratio, "seen only", workload=f"w{ratio}", why=("one run each",)) for ratio in (1.0004, 0.9995)]
     answer, *_ = answers(comparison(*seen))
     assert re.search(r"^None of 2 numbers differs by more than 0\.0\d+ % between monday and tuesday\.$", answer)
+
+
+def test_where_one_setting_at_a_time_was_changed_a_row_is_called_by_it() -> None:
+    usual = {"filesystem": "ext4", "scheduler": "as-found", "cpu-dma-latency": "as-found"}
+    changes = ({}, {"filesystem": "raw"}, {"scheduler": "bfq"}, {"cpu-dma-latency": "0"})
+    rows = [row(1.5, levels={**usual, **change}) for change in changes]
+    assert [level_words(one, usual_levels(rows)) for one in rows] == [
+        "baseline",
+        "raw",
+        "scheduler bfq",
+        "cpu-dma-latency 0 us",
+    ]
+    # of a grid every level that is not the same everywhere
+    grid = [row(1.5, levels={"filesystem": one, "scheduler": other}) for one in ("raw", "xfs") for other in ("a", "b")]
+    assert level_words(grid[0], usual_levels(grid)) == "raw, scheduler a"

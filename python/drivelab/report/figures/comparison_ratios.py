@@ -9,7 +9,7 @@ from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.ratio_rows import PLOTS_AT_MOST, RatioRow, ends_of_rows, pieces_of, ratio_plot
 from drivelab.report.numerals import number_text, typeset
-from drivelab.report.sentences.comparison import constant_levels, interval_words, row_words, value_words
+from drivelab.report.sentences.comparison import interval_words, row_words, usual_levels, value_words
 from drivelab.report.sentences.comparison_answer import side_names
 from drivelab.report.tables.comparison import comparison_data
 
@@ -32,10 +32,10 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
     judged = [row for row in comparison.rows if row.is_judged]
     # the one with the worst row comes first
     kinds = dict.fromkeys(row.is_more_worse for row in judged)
-    constant = constant_levels(comparison.rows)
+    usual = usual_levels(comparison.rows)
     base, new = side_names(comparison)
     groups = {
-        names[kind]: [_row(row, constant, base, new) for row in judged if row.is_more_worse is kind] for kind in kinds
+        names[kind]: [_row(row, usual, base, new) for row in judged if row.is_more_worse is kind] for kind in kinds
     }
     pieces = pieces_of(groups.items())
     if not pieces:
@@ -59,8 +59,8 @@ def comparison_ratios(comparison: Comparison) -> Figure | None:
     )
 
 
-def _row(row: MetricComparison, constant: dict[str, str], base: str, new: str) -> RatioRow:
-    label = f"{row_words(row, constant)} · {metric_of(row.metric).title}"
+def _row(row: MetricComparison, usual: dict[str, str], base: str, new: str) -> RatioRow:
+    label = f"{row_words(row, usual)} · {metric_of(row.metric).title}"
     return RatioRow(label, _hover(row, base, new), row.ratio, row.verdict, row.verdict_text, row.margin)
 
 

@@ -26,6 +26,7 @@ from drivelab.report.sentences.comparison import (
     remarks,
     row_words,
     runs_words,
+    usual_levels,
     value_words,
     verdict_words,
 )
@@ -57,15 +58,15 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield f"NEW: {escaped(runs_words(comparison.new))}"
     yield ""
     rows = comparison.rows
-    constant = constant_levels(rows)
+    constant, usual = constant_levels(rows), usual_levels(rows)
     if constant:
         yield escaped(f"Everywhere: {levels_phrase(constant)}")
         yield ""
     if rows:
-        yield from _table(rows[:ROWS_SHOWN_MAX], constant)
+        yield from _table(rows[:ROWS_SHOWN_MAX], usual)
         yield ""
     if len(rows) > ROWS_SHOWN_MAX:
-        yield from _folded(rows[ROWS_SHOWN_MAX:], constant)
+        yield from _folded(rows[ROWS_SHOWN_MAX:], usual)
     for why, combinations in reasons(comparison).items():
         named = ", ".join(combinations[:_NAMED_MAX]) + (" and others" if len(combinations) > _NAMED_MAX else "")
         yield f"- not comparable: {escaped(why)} ({escaped(named)})"
@@ -130,10 +131,10 @@ def _at(point: QuantileShift) -> str:
     return f"{ratio_words(point.ratio)}{interval}"
 
 
-def _folded(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterator[str]:
+def _folded(rows: Sequence[MetricComparison], usual: dict[str, str]) -> Iterator[str]:
     yield f"<details><summary>{len(rows)} more rows</summary>"
     yield ""
-    yield from _table(rows[:FOLDED_ROWS_MAX], constant)
+    yield from _table(rows[:FOLDED_ROWS_MAX], usual)
     if len(rows) > FOLDED_ROWS_MAX:
         yield ""
         yield f"{len(rows) - FOLDED_ROWS_MAX} more rows are in the JSON."
@@ -142,10 +143,10 @@ def _folded(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Itera
     yield ""
 
 
-def _table(rows: Sequence[MetricComparison], constant: dict[str, str]) -> Iterator[str]:
+def _table(rows: Sequence[MetricComparison], usual: dict[str, str]) -> Iterator[str]:
     cells = [
         [
-            *(escaped(row_words(row, constant)), escaped(metric_of(row.metric).title)),
+            *(escaped(row_words(row, usual)), escaped(metric_of(row.metric).title)),
             *(escaped(text) for text in value_words(row)),
             *(ratio_words(row.ratio.value), interval_words(row) or "-"),
             f"**{row.verdict_text}**" if row.verdict in _BOLD else verdict_words(row),

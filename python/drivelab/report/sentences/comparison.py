@@ -19,6 +19,8 @@ _FACTOR_FROM = 2.0
 _FACTOR_MAX = 10.0
 _END_MAX = 1000.0
 _MISSING_NAMED_MAX = 2
+# what a row is called that has the usual level of every factor
+_NOTHING_CHANGED = ""
 # closer to 1 a ratio is not called a change
 SAME_WITHIN = 0.005
 _SUMMARY_ORDER = (
@@ -179,7 +181,8 @@ def row_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
 
 def level_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
     """The levels that tell a combination from others of its workload; empty where none does."""
-    return ", ".join(level_phrase(name, level) for name, level in row.levels.items() if constant.get(name) != level)
+    told = (level_phrase(name, level) for name, level in row.levels.items() if constant.get(name) != level)
+    return ", ".join(told) or constant.get(_NOTHING_CHANGED, "")
 
 
 def distribution_words(one: DistributionShift) -> str:
@@ -192,6 +195,16 @@ def constant_levels(rows: Sequence[MetricComparison]) -> dict[str, str]:
     if not rows:
         return {}
     return {name: level for name, level in rows[0].levels.items() if all(row.levels.get(name) == level for row in rows)}
+
+
+def usual_levels(rows: Sequence[MetricComparison]) -> dict[str, str]:
+    """Levels that need no telling: those of all rows; where one setting at a time was changed, those of most rows."""
+    names = dict.fromkeys(name for row in rows for name in row.levels)
+    most = {name: Counter(row.levels.get(name, "") for row in rows).most_common(1)[0][0] for name in names}
+    changed = [sum(level != most[name] for name, level in row.levels.items()) for row in rows]
+    is_of_one = len({row.workload for row in rows}) == 1
+    is_one_at_a_time = is_of_one and len(names) > 1 and len(rows) > len(names) and max(changed) == 1
+    return {**most, _NOTHING_CHANGED: "baseline"} if is_one_at_a_time else constant_levels(rows)
 
 
 def target_words(row: MetricComparison) -> str:

@@ -15,6 +15,7 @@ from drivelab.report.sentences.comparison import (
     repeats_words,
     row_words,
     target_words,
+    usual_levels,
     value_words,
     verdict_words,
 )
@@ -26,9 +27,9 @@ from drivelab.report.tables.table import Table, TableCell, TableColumn
 def comparison_table(comparison: Comparison) -> Table:
     """One row per number, the worst first; why something is not comparable stands in the notes."""
     base, new = side_names(comparison)
-    constant = constant_levels(comparison.rows)
+    usual = usual_levels(comparison.rows)
     why = list(dict.fromkeys(reason for row in comparison.rows for reason in row.why))
-    told = levels_phrase(constant)
+    told = levels_phrase(constant_levels(comparison.rows))
     return Table(
         key="comparison",
         title=f"{new} against {base}",
@@ -45,7 +46,7 @@ def comparison_table(comparison: Comparison) -> Table:
         ),
         rows=tuple(
             (
-                TableCell(row_words(row, constant)),
+                TableCell(row_words(row, usual)),
                 TableCell(target_words(row)),
                 TableCell(metric_of(row.metric).title),
                 *(TableCell(typeset(text)) for text in value_words(row)),

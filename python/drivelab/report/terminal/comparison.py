@@ -24,6 +24,7 @@ from drivelab.report.sentences.comparison import (
     row_words,
     runs_words,
     target_words,
+    usual_levels,
     value_words,
 )
 from drivelab.report.sentences.comparison_answer import answers, limits_words
@@ -99,14 +100,14 @@ def _screen(comparison: Comparison) -> Iterator[str]:
 
 def _rows(comparison: Comparison) -> list[str]:
     """A line for each number that is judged, or would be with more runs."""
-    constant = constant_levels(comparison.rows)
+    usual = usual_levels(comparison.rows)
     judged = [row for row in comparison.rows if row.is_judged]
     if not judged:
         return []
     is_seen = not comparison.is_anything_judged
     several = len({target_words(row) for row in judged}) > 1
     places = [f" on {target_words(row)}" * several for row in judged]
-    names = [f"{row_words(row, constant)}{place}" for row, place in zip(judged, places, strict=True)]
+    names = [f"{row_words(row, usual)}{place}" for row, place in zip(judged, places, strict=True)]
     several_metrics = len({row.metric for row in judged}) > len({row_words(row, {}) for row in judged})
     if several_metrics:
         names = [f"{name}, {metric_of(row.metric).title}" for name, row in zip(names, judged, strict=True)]
@@ -123,7 +124,7 @@ def _rows(comparison: Comparison) -> list[str]:
     if max(map(len, names)) > room:
         # below a head stands what tells its rows apart: of a long name the end would be cut
         heads = [row.label for row in judged]
-        tails = [f"{level_words(row, constant)}{place}" for row, place in zip(judged, places, strict=True)]
+        tails = [f"{level_words(row, usual)}{place}" for row, place in zip(judged, places, strict=True)]
         names = [f"  {tail.strip()}" for tail in tails]
     shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
     widths = [max(map(len, shown)), *widths]
@@ -192,10 +193,10 @@ def _why(comparison: Comparison, *, plain: bool) -> Iterator[str]:
 
 def _tables(comparison: Comparison) -> Iterator[str]:
     """The numbers of each combination below its name, the combination with the worst number first."""
-    constant = constant_levels(comparison.rows)
+    constant, usual = constant_levels(comparison.rows), usual_levels(comparison.rows)
     groups: dict[tuple[str, str], list[MetricComparison]] = {}
     for row in comparison.rows:
-        groups.setdefault((row_words(row, constant), target_words(row)), []).append(row)
+        groups.setdefault((row_words(row, usual), target_words(row)), []).append(row)
     shown = list(groups.items())[:COMBINATIONS_MAX]
     cells = {id(row): _cells(row) for _, rows in shown for row in rows}
     widths = [max(map(len, column)) for column in zip(_HEADS, *cells.values(), strict=True)]
