@@ -189,8 +189,8 @@ fn preflush_in_g2i(evidence: &Evidence<'_>) -> Warning {
     let (n, ns) = (evidence.totals.preflush_bios, evidence.totals.preflush_ns);
     let mean = mean(ns as f64, n)?;
     let text = format!(
-        "{} had to wait for a flush before the data, {} each. btt's G2I holds that wait; here it is \
-         preflush_wait.",
+        "{} had to wait for a flush before the data, {} each. btt's G2I holds that wait; here it \
+         has a row of its own.",
         many(n, "write"),
         duration(mean)
     );
