@@ -100,12 +100,16 @@ def _with_asked_tables(joint: Joint, answers: Sequence[RunAnswer]) -> Joint:
     asked = [content.experiment.get("tables", ()) for content in joint.runs]
     views = [view for content in joint.runs for view in content.experiment.get("views", ())]
     tables: list[Table] = [*own_tables(views, joint.result_sets)]
+    phases: list[Table] = []
     for content, answer, names in zip(joint.runs, answers, asked, strict=True):
         if PHASES in names:
-            tables += phases_tables(answer, content.name if len(answers) > 1 else "")
+            phases += phases_tables(answer, content.name if len(answers) > 1 else "")
     if any(SURFACES in names for names in asked):
         tables += surface_tables(joint.result_sets)
-    return replace(joint, tables=numbered((*tables, *joint.tables))) if tables else joint
+    # of several runs the phases of each stand behind what puts them beside each other
+    first, last = ([], phases) if len(answers) > 1 else (phases, [])
+    made = (*tables, *first, *joint.tables, *last)
+    return replace(joint, tables=numbered(made)) if len(made) > len(joint.tables) else joint
 
 
 def _with_models(joint: Joint, runs: Sequence[StoredRun], answers: Sequence[RunAnswer]) -> Joint:

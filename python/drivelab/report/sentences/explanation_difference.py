@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from drivelab.model.level_words import level_text
 from drivelab.model.names import names_in_words
@@ -38,6 +38,7 @@ _WORK = {
     "journal_writes": "writes by the journal",
     "bytes_written": "bytes written",
 }
+_COMMANDS = ("device_writes", "flushes")
 
 
 def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
@@ -50,12 +51,15 @@ def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
     """
     told = [_as_sure(difference, text) for text in _whole(difference)]
     found = [next((one for one in told if len(one.split()) <= FIRST_WORDS_MAX), told[-1])]
-    if words := work_change_words(difference):
-        found.append(f"Per operation: {words}.")
+    counted = work_change_words(difference, _COMMANDS)
+    others = [name for name in _WORK if name not in _COMMANDS]
+    is_told = bool(counted) and counted in f"{found[0][:1].lower()}{found[0][1:]}"
+    if words := work_change_words(difference, others if is_told else _WORK):
+        found.append(f"{'Also per' if is_told else 'Per'} operation: {words}.")
     if difference.units == "operations":
-        is_told = any(one.is_beyond_noise for one in difference.parts)
+        is_sure = any(one.is_beyond_noise for one in difference.parts)
         lacks = (
-            "what another repeat would change is hardly in these intervals" if is_told else "little is beyond chance"
+            "what another repeat would change is hardly in these intervals" if is_sure else "little is beyond chance"
         )
         found.append(f"Fewer than three traced repeats a side: {lacks}; trace three or more.")
     return tuple(found)
@@ -86,11 +90,11 @@ def level_sentence(effect: LevelEffect, difference: ExplanationDifference) -> st
     return f"{name} is {change} because {names_in_words(told)}, together {signed_text(sum(values))} {whole}."
 
 
-def work_change_words(difference: ExplanationDifference) -> str:
+def work_change_words(difference: ExplanationDifference, of: Collection[str] = _WORK) -> str:
     """Which device work of an operation differs: ``flushes 1 -> 0, writes 3 -> 1``; empty when none does."""
     told = []
     for name in DEVICE_WORK:
-        if name in difference.work and name in _WORK:
+        if name in difference.work and name in of:
             write = (lambda value: format_bytes(round(value))) if name.startswith("bytes") else count_of_words
             before, after = (write(value) for value in difference.work[name])
             told.append(f"{_WORK[name]} {before} -> {after}")
@@ -138,14 +142,19 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
         yield from (f"{text}: {words}." for words in told)
         yield f"{text}; no single part differs by more than chance." if not told else f"{text}."
         return
+    sides = f"{difference.new} beside {difference.base}: "
+    open_is = f"the mean, {base} and {new}, may differ by chance"
     if told:
         # what is known leads
-        sides = f"{difference.new} beside {difference.base}: "
-        open_is = f"the mean, {base} and {new}, may differ by chance"
         # the name of a drive keeps its case
         for words in told:
             yield from () if difference.unsettled else (f"{sides}{words}; {open_is}.",)
             yield f"{capitalised(words)}; {open_is}."
+        return
+    if counted := work_change_words(difference, _COMMANDS):
+        # what was counted is sure, whatever the times do
+        yield f"{sides}{counted} per operation; {open_is}."
+        yield f"{capitalised(counted)} per operation; {open_is}."
         return
     yield f"{text}; the difference ({interval}) may be chance, in every part."
     yield f"{text}; the difference may be chance."

@@ -354,3 +354,11 @@ def test_a_volume_that_may_keep_a_bio_is_named_beside_software() -> None:
     assert plain_text(headline(one)).endswith(" software.")
     beneath = replace(one, layers=("device mapper volume slow",))
     assert plain_text(headline(beneath)).endswith(" software or device mapper volume slow, which are not told apart.")
+
+
+def test_commands_that_were_counted_lead_where_every_time_may_be_chance() -> None:
+    found = difference(APPEND_NS, APPEND_NS, new_work={"flushes": 0}, repeats=3)
+    first, *others = map(plain_text, difference_sentences(found))
+    assert "flushes 2 -> 0 per operation; the mean, " in first
+    assert first.endswith("may differ by chance.")
+    assert not any("flushes" in one for one in others)
