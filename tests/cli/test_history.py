@@ -159,22 +159,6 @@ def test_runs_of_experiments_are_rows_without_numbers(kept: Kept) -> None:
     assert not row.numbers
 
 
-def test_without_a_check_each_run_is_told_by_what_it_came_to(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
-    for day, name in enumerate(("queue-depth-grid", "fill-level-drive", "queue-depth-grid"), start=1):
-        shutil.copytree(GOLDEN / name, kept.folder / f"2026030{day}T000000Z-{name}")
-    label = kept.runs()[-1].record.targets[0]["label"]
-    assert main.run(["history", label]) == 0
-    out = capsys.readouterr().out
-    told, table = out.split("\n\n")
-    assert told.startswith("Newest (")
-    assert table.count("queue-depth") == 2
-    page = kept.folder.parent / "history.md"
-    assert main.run(["history", label, "--out", str(page)]) == 0
-    text = page.read_text(encoding="utf-8")
-    assert "what it came to" in text
-    assert "First and last" not in text
-
-
 def test_runs_of_other_kinds_are_counted_and_no_rows_beside_checks(
     kept: Kept, capsys: pytest.CaptureFixture[str]
 ) -> None:

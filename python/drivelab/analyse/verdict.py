@@ -43,6 +43,8 @@ from drivelab.model.verdict import COMMITS, Check, Forecast, Outcome, Threshold,
 _DURABLE_TRIALS = "sync-write-"
 _NOT_MEASURED = "not measured"
 _NOT_MEASURED_YET = "what it is judged by was not measured"
+# what 99 % of I/Os take at a base rate, over what it leaves for each: nobody measured it, and it is no more
+_TAIL_OF_A_BASE = 3.0
 # a limit so many times what is left in the end is not reached
 _SURELY_ABOVE = 1.1
 _NS = 1e9
@@ -219,7 +221,7 @@ def _as_trusted(
     may_not_last = ""
     # what its own trial shows comes before what another shows of the volume
     own_first = sorted(touching, key=lambda one: one.trial != threshold.trial)
-    burst = next((one for one in own_first if _is_above_a_base(threshold, one)), None)
+    burst = next((one for one in own_first if _is_above_a_base(threshold, estimate, one)), None)
     if outcome != "fail" and burst is not None:
         # a fresh volume is as fast as its burst; what is asked for all the time rests on the base rate
         lasting = _lasting(threshold, estimate, findings)
@@ -235,13 +237,14 @@ def _as_trusted(
     return ("undecided", invalid.text, "") if invalid is not None else (outcome, why, may_not_last)
 
 
-def _is_above_a_base(threshold: Threshold, finding: Finding) -> bool:
+def _is_above_a_base(threshold: Threshold, estimate: Estimate, finding: Finding) -> bool:
     """Whether what is asked for is more than what is left gives, when a burst has ended or a cache is full."""
     if threshold.direction != "at_least":
-        # one I/O after another takes no less than that once the credit of a volume is used up
-        base_per_s = finding.evidence.get("base_per_s", BASE_PER_S)
+        # one I/O after another takes no less than that once the credit of a volume is used up, and a few much more
+        least_ns = _NS / finding.evidence.get("base_per_s", BASE_PER_S)
         is_of_ios = finding.code in VOLUME_CODES and finding.evidence.get("token", "I/Os") == "I/Os"
-        return is_of_ios and threshold.unit == "ns" and threshold.limit <= _NS / base_per_s
+        is_longer = estimate.value is None or estimate.value < least_ns
+        return is_of_ios and threshold.unit == "ns" and is_longer and threshold.limit <= _TAIL_OF_A_BASE * least_ns
     if "base_per_s" in finding.evidence:
         return (
             threshold.unit == TOKEN_UNITS[finding.evidence["token"]]

@@ -67,7 +67,7 @@ def test_a_rate_of_larger_writes_is_missed_where_smaller_ones_miss_it_too(smalle
     assert check.outcome == outcome
 
 
-@pytest.mark.parametrize(("base_per_s", "outcome"), [(90.0, "undecided"), (300.0, "pass")])
+@pytest.mark.parametrize(("base_per_s", "outcome"), [(90.0, "undecided"), (400.0, "pass")])
 def test_a_latency_is_no_yes_where_the_base_rate_alone_would_miss_it(base_per_s: float, outcome: str) -> None:
     rates = {"token": "I/Os", "base_per_s": base_per_s}
     ended = Finding("burst-ended", "warning", "this looks like a burst: so it is", "random-read-qd32", rates, "count")
@@ -113,3 +113,14 @@ def test_a_limit_that_reads_have_shown_says_nothing_of_writes_that_are_slower() 
     assert "9 860" not in slow
     # what is above the limit is told with it, and with its own rate, not that of the reads
     assert "9 860 (first 12 000)" in told("ceph", "sync-write-4096", 12_000.0)
+
+
+@pytest.mark.parametrize(("base_per_s", "outcome"), [(300.0, "undecided"), (500.0, "pass"), (120.0, "undecided")])
+def test_a_latency_on_credit_is_no_yes_where_what_is_left_may_miss_it(base_per_s: float, outcome: str) -> None:
+    """Of 300 a second, one after another, 99 % are no faster than 1.6 ms: the base rate leaves 3.33 ms for each."""
+    rates = {"token": "I/Os", "base_per_s": base_per_s}
+    known = Finding("burst-credit", "warning", "on burst credit, and so many without it; so it is", "", rates)
+    assert judge_need(ETCD, etcd_trials(near(1.6 * MS)), [known]).outcome == outcome
+    # what takes longer than the base rate leaves for each is none of its burst
+    slow = judge_need(ETCD, etcd_trials(near(8.5 * MS)), [known])
+    assert slow.outcome == ("undecided" if base_per_s < 118 else "pass")
