@@ -154,8 +154,8 @@ def test_a_run_whose_cache_is_as_found_is_compared_with_a_page() -> None:
     sets = (result_set_of(run, RunAnswer(rows)), load_reference("ssd-latency"))
     (placed,) = joint_sentences(sets)
     assert placed.replace("\u00a0", " ") == (
-        "sdb, 2.00 ms (95 %: 1.90 to 2.10 ms), is behind Intel 520 120GB (440 µs) and ahead of Samsung 850 PRO 256 GB "
-        "(3.10 ms), as published; by mean latency of 512 B synchronous appends (raw, write-cache on)."
+        "sdb with 2.00 ms (95 %: 1.90 to 2.10 ms) is behind Intel 520 120GB (440 µs) and ahead of Samsung 850 PRO "
+        "256 GB (3.10 ms), as published; by mean latency of 512 B synchronous appends (raw, write-cache on)."
     )
     (pivot,) = grids(built_in_views()["pivot"], sets)
     assert [column.name for column in pivot.columns[1:4]] == ["RAW + WC", "Ext4 + WC", "XFS + WC"]

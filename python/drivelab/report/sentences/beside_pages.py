@@ -52,7 +52,7 @@ def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str
                 name = f"{its_names.of(subject)}{unlike.get(subject[0], '')}"
                 found.setdefault(
                     (contest.title, subject),
-                    f"{name}, {number_with_ends(one)}, is {' and '.join(words)}, as published; by {_what(contest)}.",
+                    f"{name} with {number_with_ends(one)} is {' and '.join(words)}, as published; by {_what(contest)}.",
                 )
     yield from list(found.values())[:_TOLD_MAX]
 

@@ -267,10 +267,10 @@ class _Words:
         what = f"no {'other ' if is_other else ''}effect of {of_what}"
         if self.unchanged is not None and change_size(self.unchanged) >= _SHARE:
             # what so many repeats make of nothing says why the others are not believed
-            most = max(effects, key=change_size)
-            nothing = f"{_subject(self.unchanged)}, which changes nothing, looked {change_words(self.unchanged)}"
-            looked = f"{_subject(most)} looked {change_words(most)}, but {nothing}"
-            return f"with {repeats} no effect is clear: {looked}; it takes a steadier machine"
+            ratios = self.unchanged.block_ratios
+            times = f"{number_text(min(ratios), 2)} to {number_text(max(ratios), 2)} times"
+            took = f"{_subject(self.unchanged)}, which changes nothing, came to {times} the baseline"
+            return f"with {repeats} no effect is clear, since {took}; it takes a steadier machine"
         return f"with {repeats} {what} is clear; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:

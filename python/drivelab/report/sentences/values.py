@@ -61,9 +61,29 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         yield f"{capitalised(rows[0].label)}: {change}."
     # of two numbers the change tells
     elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:
-        told = [_of_levels(members, factor, _beside(members, varied[1:])) for members in groups.values()]
+        told = [
+            f"{_of_levels(members, factor, _beside(members, varied[1:]))}{_open_words(answer, members, factor)}"
+            for members in groups.values()
+        ]
         both = "; ".join(told)
         yield f"{capitalised(both if len(both.split()) <= WORDS_MAX else told[0])}."
+
+
+def _open_words(answer: RunAnswer, members: Sequence[CombinationResult], factor: str) -> str:
+    """Which of the levels are not settled against the first: their numbers stand in an order all the same."""
+    first = members[0]
+    here = [
+        one
+        for one in answer.effects or answer.contrasts
+        if (one.target, one.workload, one.factor) == (first.target, first.workload, factor)
+    ]
+    unsettled = [level_text(factor, one.level) for one in here if one.verdict == "not settled"]
+    numbers = list(map(_median, members))
+    is_order = times_apart(max(numbers), min(numbers)) >= DIFFERS_FROM
+    if is_quantity(first.levels.get(factor, "")) or not unsettled or not is_order:
+        return ""
+    against = level_text(factor, first.levels.get(factor, ""))
+    return f" (not settled: {names_in_words(unsettled[:_LEVELS_MAX])} against {against})"
 
 
 def _beside(members: Sequence[CombinationResult], others: Sequence[str]) -> str:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from drivelab.model.names import names_in_words
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.content import ReportContent
-from drivelab.report.numerals import typeset
+from drivelab.report.numerals import number_text, typeset
 from drivelab.report.outcome_words import SHORT_WORDS, WORDS, outcome_on
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, shortened
 from drivelab.report.tables.table import Table, TableCell, TableColumn
@@ -17,6 +18,7 @@ KEY = "fitness"
 _UNDECIDED = "?: undecided, and the report of that run alone says why."
 _LEFT_OUT = "Needs without a published limit are left out."
 _TOLD_MAX = 4
+_AT_FIRST = "at first "
 
 
 def fitness_table(runs: Sequence[ReportContent], names: Sequence[str]) -> Table | None:
@@ -79,7 +81,7 @@ def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str], lead: 
     checked = _checked(runs, names)
     shared = set.intersection(*(set(found) for _, found in checked)) if len(checked) > 1 else set()
     if not shared:
-        return ""
+        return _forecasts(runs, names)
     if len(shared) == 1:
         (need,) = shared
         told = [outcome_on(one, name) for run, name in zip(runs, names, strict=True) for one in _of_need(run, need)]
@@ -98,6 +100,28 @@ def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str], lead: 
     if len(counted) > _TOLD_MAX:
         told.append(f"{len(counted) - _TOLD_MAX} more are fit for as many or fewer")
     return f"{', '.join(told)}."
+
+
+def _forecasts(runs: Sequence[ReportContent], names: Sequence[str]) -> str:
+    """``PostgreSQL would commit 991 times a second (871 to 1 010) on A and 120 (118 to 120) on B``; empty without."""
+    by_need: dict[str, list[tuple[float, str, str]]] = {}
+    for run, name in zip(runs, names, strict=True):
+        for one in verdicts_in(run.verdict):
+            if (told := one.get("forecast")) and (rate := told.get("commits_per_s") or {}).get("value"):
+                left = told.get("lasting_commits_per_s")
+                ends = [number_text(rate[end]) for end in ("low", "high") if rate.get(end)]
+                span = f" ({' to '.join(ends)})" if len(ends) == 2 else ""
+                is_first = bool(left) or _AT_FIRST in str(told.get("text", ""))
+                often = f"{_AT_FIRST * is_first}{number_text(rate['value'])}{span}"
+                value = f"{number_text(left)}, {often}," if left else often
+                title = str(one.get("title") or one.get("need", ""))
+                by_need.setdefault(title, []).append((-(left or rate["value"]), value, shortened(name)))
+    for title, found in by_need.items():
+        if len(found) == len(runs) > 1:
+            (_, best, name), *others = sorted(found)
+            told = [f"{best} times a second on {name}", *(f"{value} on {other}" for _, value, other in others)]
+            return f"{title} would commit {names_in_words(told[:_TOLD_MAX])}."
+    return ""
 
 
 def _of_need(run: ReportContent, need: str) -> list[Mapping[str, Any]]:

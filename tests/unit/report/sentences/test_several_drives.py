@@ -69,13 +69,13 @@ def test_a_run_is_placed_among_published_numbers() -> None:
     run = result_set("a", observed("A", 100, 95, 105))
     (sentence,) = joint_sentences((run, page))
     assert sentence.replace("\u00a0", " ") == (
-        "A, 100 µs (95 %: 95.0 to 105 µs), is behind P (10.0 µs) and ahead of Q (200 µs), as published; "
+        "A with 100 µs (95 %: 95.0 to 105 µs) is behind P (10.0 µs) and ahead of Q (200 µs), as published; "
         "by median latency of 512 B durable write."
     )
     placed, other, best = joint_sentences((run, result_set("b", observed("B", 300, 290, 310)), page))
     assert best.startswith("A is 3.0 times as fast as B at 512 B durable write")
     assert placed == sentence
-    assert "310\u00a0µs), is behind Q (200\u00a0µs), as published; by" in other
+    assert "310\u00a0µs) is behind Q (200\u00a0µs), as published; by" in other
 
 
 def test_a_published_number_within_the_interval_is_neither_behind_nor_ahead() -> None:
@@ -88,7 +88,7 @@ def test_a_page_that_knows_no_shift_is_beside_what_is_not_shifted() -> None:
     page = result_set("reference:page", observed("P", 10, levels=levels()), is_reference=True)
     run = result_set("a", *(observed("A", 100 + n, levels=levels(shift=str(512 * n))) for n in range(2)))
     (sentence,) = joint_sentences((run, page))
-    assert sentence.startswith("A, 100\u00a0µs, is behind P (10.0\u00a0µs), as published; by median latency of")
+    assert sentence.startswith("A with 100\u00a0µs is behind P (10.0\u00a0µs), as published; by median latency of")
 
 
 def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:

@@ -76,3 +76,28 @@ def test_of_a_single_check_every_need_has_its_outcome_and_what_decided_it() -> N
 def test_a_single_check_has_an_answer_of_its_own() -> None:
     assert fitness_table([GOOD, UNJUDGED], ["good", "other"]) is None
     assert fitness_sentence([GOOD, UNJUDGED], ["good", "other"]) == ""
+
+
+def forecast(value: float, *, left: float | None = None, text: str = "") -> ReportContent:
+    """A check of a program without a limit."""
+    rate = {"value": value, "low": 0.9 * value, "high": 1.1 * value}
+    told = {"commits_per_s": rate, "lasting_commits_per_s": left, "text": text}
+    verdict = {"need": "postgres", "title": "PostgreSQL", "outcome": "no_limit", "forecast": told}
+    return ReportContent("run", "check", "fit?", (), verdict=verdict)
+
+
+def test_checks_of_one_program_begin_with_how_often_it_would_commit() -> None:
+    both = [forecast(120.0), forecast(1000.0)]
+    assert plain_text(fitness_sentence(both, ["disk", "ssd"])) == (
+        "PostgreSQL would commit 1 000 (900 to 1 100) times a second on ssd and 120 (108 to 132) on disk."
+    )
+    burst = [forecast(120.0), forecast(1000.0, text="PostgreSQL would at first commit 1 000")]
+    assert "commit at first 1 000 (900 to 1 100) times a second on vol" in plain_text(
+        fitness_sentence(burst, ["disk", "vol"])
+    )
+    # what lasts decides who is first
+    known = [forecast(120.0), forecast(1000.0, left=90.0)]
+    assert plain_text(fitness_sentence(known, ["disk", "vol"])) == (
+        "PostgreSQL would commit 120 (108 to 132) times a second on disk and 90, at first 1 000 (900 to 1 100), on vol."
+    )
+    assert fitness_sentence([forecast(120.0), GOOD], ["disk", "other"]) == ""
