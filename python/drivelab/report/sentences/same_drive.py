@@ -41,7 +41,7 @@ def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames
         return f"{runs} agree within their ranges in {of_all(len(members), len(members))} {what}{unknown}."
     most = max(apart, key=lambda contest: ratio_of(contest.ranked[0][1], contest.ranked[-1][1]))
     ends = names_in_words([number_alone(one) for _, one in _in_order(most, names)])
-    return f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, at most by {ends}{unknown}."
+    return f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, furthest with {ends}{unknown}."
 
 
 def _in_order(contest: Contest, names: DriveNames) -> list[tuple[Subject, Observation]]:

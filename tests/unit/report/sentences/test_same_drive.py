@@ -65,7 +65,7 @@ def test_of_many_combinations_it_is_told_how_many_differ() -> None:
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 100, 301, 201))
     )
     assert count == (
-        "Two runs of A lie apart in 1 of 3 combinations of 512 B durable write, at most by 50.0 µs and 100 µs; "
+        "Two runs of A lie apart in 1 of 3 combinations of 512 B durable write, furthest with 50.0 µs and 100 µs; "
         "one run each, so another run may differ."
     )
     assert command.endswith("drivelab compare a b.")
@@ -173,4 +173,4 @@ def test_runs_of_few_repeats_whose_ranges_do_not_overlap_do_not_agree(repeats: i
         for key, times, day in (("a", 1.0, "2026-01-31"), ("b", 1.5, "2026-02-04"))
     ]
     told, _ = sentences(*several)
-    assert told.startswith("Two runs of A lie apart in both combinations of 512 B durable write, at most by ")
+    assert told.startswith("Two runs of A lie apart in both combinations of 512 B durable write, furthest with ")
