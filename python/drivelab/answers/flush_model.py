@@ -14,6 +14,8 @@ from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 
 # a larger write is several requests
 BLOCK_BYTES_MAX = 64 * 1024
+# what a few commands cost is not to be had of latencies that are known less well
+_SCATTER_MAX = 2.0
 FILESYSTEM, MOUNT, WRITE_CACHE = "filesystem", "mount", "write-cache"
 # published workloads that are synchronous appends (dd oflag=direct,sync): their commands are known, though not counted
 SYNCHRONOUS_APPENDS = {("reference:ssd-latency", "small-write")}
@@ -123,6 +125,9 @@ def _left_out(one: Observation, counts: tuple[float, float] | None) -> str:
         return "its commands are only known between bounds, or differ between repeats"
     if max(one.commands.get(FUA_WRITES, (0.0, 0.0))) > SAME_COUNT:
         return "its writes carry Force Unit Access, and cost neither what a write nor what a flush costs"
+    low, high = one.estimate.low, one.estimate.high
+    if low is not None and high is not None and high > _SCATTER_MAX * low:
+        return f"its repeats scatter by more than a factor of {_SCATTER_MAX:g}"
     cache, is_flushed = one.levels.get(WRITE_CACHE), counts[1] >= SAME_COUNT
     if cache == "off" and is_flushed:
         return "flushes with the cache off cost something else"

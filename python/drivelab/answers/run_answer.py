@@ -32,7 +32,7 @@ from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, P99, R
 from drivelab.model.metric import COMMANDS, DEVICE_BYTES, END_SYNC, METRICS, REACHED, TENTHS, metric_of
 from drivelab.model.operations_apart import metrics_apart
 from drivelab.model.run_answer import RunAnswer
-from drivelab.model.stored_experiment import done_again, factor_levels, workload_titles
+from drivelab.model.stored_experiment import done_afterwards, done_again, factor_levels, workload_titles
 from drivelab.model.workload import TREE_OPERATIONS
 from drivelab.store import layout
 from drivelab.store.cells import findings_in
@@ -103,8 +103,10 @@ def answer_of_run(
     if rounds is not None:
         told = with_titles(rounds.results(values), workload_titles(record.experiment))
         answer = replace(answer, rounds=told, points=rounds.points(values))
-    again = done_again(record.experiment) if rounds is not None else {}
-    answer = replace(answer, timeline=timeline_of_run(run), again=again)
+    answer = replace(answer, timeline=timeline_of_run(run))
+    if rounds is not None:
+        stored = record.experiment
+        answer = replace(answer, again=done_again(stored), afterwards=done_afterwards(stored))
     if record.answer:
         answer = replace(answer, told=record.answer)
     targets, workloads = (

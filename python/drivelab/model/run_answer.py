@@ -303,6 +303,8 @@ class RunAnswer:
         Workloads that issue I/O for so many ns, and then pause for so many; their rates have the pauses in them.
     again : mapping of str to str
         Workloads that do once more what an earlier one did, with that one.
+    afterwards : mapping of str to str
+        Workloads by which rounds are judged, with those that do the same behind all rounds.
     """
 
     combinations: tuple[CombinationResult, ...] = ()
@@ -324,6 +326,7 @@ class RunAnswer:
     perhaps_bursts: Mapping[str, float] = field(default_factory=dict)
     pauses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     again: Mapping[str, str] = field(default_factory=dict)
+    afterwards: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[CombinationResult, ...]:

@@ -10,6 +10,7 @@ EXPLAIN = "explain"
 # its only workload, whatever is issued
 EXPLAINED = "explained"
 
+_NAMES_AND_LENGTHS = frozenset(("name", "title", "runtime", "interval", "quick"))
 # workloads at the same time that a title names
 _NAMED_MAX = 3
 
@@ -74,6 +75,28 @@ def done_again(experiment: Mapping[str, Any]) -> dict[str, str]:
         earlier = [at for at, (_, other) in enumerate(done[:place]) if other == what]
         if earlier and earlier[-1] < place - 1:
             found[name] = done[earlier[-1]][0]
+    return found
+
+
+def done_afterwards(experiment: Mapping[str, Any]) -> dict[str, str]:
+    """Workloads by which rounds are judged that are done once more behind all rounds, for another time, with that one.
+
+    Parameters
+    ----------
+    experiment : mapping
+        What is stored under ``experiment``.
+    """
+    what = {
+        str(one["name"]): {key: value for key, value in one.items() if key not in _NAMES_AND_LENGTHS}
+        for one in experiment.get("workloads", ())
+    }
+    phases = experiment.get("phases") or ()
+    found: dict[str, str] = {}
+    for place, phase in enumerate(phases):
+        later = [str(name) for one in phases[place + 1 :] for name in one.get("workloads", ())]
+        for name in (str(one.get("workload")) for one in phase.get("track") or ()):
+            same = [other for other in later if name in what and what.get(other) == what[name]]
+            found |= {name: same[-1]} if same else {}
     return found
 
 

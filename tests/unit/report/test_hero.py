@@ -11,7 +11,7 @@ from traced_run import traced_run
 
 from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
-from drivelab.report.figures.limit_gauge import limit_gauge
+from drivelab.report.figures.limit_gauge import gauges_of, limit_gauge
 from drivelab.report.in_short import hero_of
 from drivelab.report.joint_page import joint_page_of
 from drivelab.store.read import open_run
@@ -97,3 +97,13 @@ def test_limits_of_two_units_are_two_drawings() -> None:
     figure = limit_gauge({"verdicts": [{"title": "etcd", "checks": checks}]})
     assert figure is not None
     assert [plot.name for plot in figure.plots] == ["Latency", "Rate"]
+
+
+def test_a_limit_is_drawn_with_what_it_is_judged_by() -> None:
+    one = verdict("1/s", "at_least", 600, (729, 661, 743))
+    (first,) = gauges_of(one)
+    one["checks"][0] |= {"lasting_per_s": 300.0, "outcome": "fail"}
+    (lasting,) = gauges_of(one)
+    assert (first.value, first.low) == (729, 661)
+    assert (lasting.value, lasting.low, lasting.high) == (300.0, None, None)
+    assert lasting.text.startswith("300")

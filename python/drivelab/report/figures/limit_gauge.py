@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.model.estimate import Estimate
@@ -85,6 +85,9 @@ def gauges_of(verdict: Mapping[str, Any] | None) -> Iterator[Gauge]:
             threshold, estimate = check["threshold"], Estimate(**check["estimate"]) if check.get("estimate") else None
             if estimate is None or threshold["unit"] not in _NAMES or not (estimate.value or estimate.low):
                 continue
+            if lasting := check.get("lasting_per_s"):
+                # it is judged by what lasts, not by what a cache or a burst gave at first
+                estimate = replace(estimate, value=lasting, low=None, high=None)
             limit_text, text = limit_words(threshold["limit"], threshold["unit"]), estimate_words(estimate)
             yield Gauge(
                 need=str(one.get("title", "")),

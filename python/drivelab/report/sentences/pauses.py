@@ -46,6 +46,10 @@ def _beside(answer: RunAnswer, paused: CombinationResult, plain: CombinationResu
         told = f"{lead} as fast as without a pause, {numbers}"
     else:
         change = change_between(mine, its, is_more_slower=False)
+        ends = [end * share for end in one.ends if end is not None]
+        # a rate of one trial with pauses is known as well as that
+        is_open = len(ends) == 2 and ends[0] <= its <= ends[1]
+        lead = lead.replace(" it is", " it looked") if is_open else lead
         told = f"{lead} {change} {than_words(change)} without a pause, {numbers}"
     lasting = [one.lasting_per_s for each in answer.rounds for one in each.tracked if each.target == paused.target]
     known = [rate for rate in lasting if rate is not None]

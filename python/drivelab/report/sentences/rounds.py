@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from drivelab.model.judged_metric import RATE
 from drivelab.model.level_words import READ_FRACTION, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
@@ -54,7 +55,7 @@ def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
             told = beside or [_verdict(one, room, several=several, has_lead=has_lead)]
             found += [*(text for text in told if text not in found), *_why_not(one, several=several)]
             has_lead = False
-    found = [*pauses, *found]
+    found = [*pauses, *found[:1], *_afterwards(answer, judged, several=several), *found[1:]]
     if found and lead:
         found[0] = f"{lead}{found[0][:1].lower()}{found[0][1:]}" if pauses else f"{lead}{found[0]}"
     points = list(_points(answer.points, several=several))
@@ -172,6 +173,20 @@ def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> s
         told = f"Not steady in {count}{at_most}{place}{'; the last' if known else ''}"
     told = f"{told[0].lower()}{told[1:]}" if has_lead else told
     return f"{told}: {_fitting(known, room - word_count([told]))}." if known else f"{told}."
+
+
+def _afterwards(answer: RunAnswer, judged: Sequence[PhaseRounds], *, several: bool) -> Iterator[str]:
+    """What the same I/O came to behind all rounds, where that is far less: what is level may still fall."""
+    for phase in judged:
+        for series in phase.tracked:
+            later = answer.afterwards.get(series.workload)
+            after = next((one for one in answer.rows if (one.target, one.workload) == (phase.target, later)), None)
+            known = after.metrics.get(RATE) if after is not None else None
+            if series.window is None or series.metric != RATE or series.lasting_per_s is not None or known is None:
+                continue
+            if known.value * _FALLS < series.window.average:
+                where = _where(phase, several=several)
+                yield f"Afterwards the same{where} came to {number_text(known.value)} IOPS: it was not level yet."
 
 
 def _where(one: PhaseRounds, *, several: bool) -> str:

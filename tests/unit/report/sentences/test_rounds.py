@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from drivelab.model.rounds import ChosenPoint, FiveRounds, PhaseRounds, TrackedSeries
-from drivelab.model.run_answer import RunAnswer
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.stored_experiment import done_afterwards
 from drivelab.report.figures.rounds import steady_convergence
 from drivelab.report.sentences.rounds import combination_words
 from drivelab.report.sentences.run import plain_text, run_sentences
@@ -145,3 +146,33 @@ def test_where_a_point_is_chosen_it_is_the_answer() -> None:
         "Level by round 25: 1 000 IOPS (random 4 KiB, R/W 65/35).",
         "Midway between most and fewest (Mid): 160 000 IOPS at 90.0 us (job count 4, queue depth 4).",
     ]
+
+
+def test_what_still_fell_behind_all_rounds_was_not_level() -> None:
+    def after(iops: float) -> RunAnswer:
+        later = CombinationResult(
+            *("sda", "histogram", "writes", {}, {}),
+            {"iops": RepeatedMetric(iops, iops, iops, "1/s", 1)},
+            "iops",
+            ("a",),
+        )
+        quick = replace(phase("sda", series(115_000.0)), is_scaled_down=True)
+        return RunAnswer((later,), rounds=(quick,), afterwards={"random": "histogram"})
+
+    assert run_sentences(after(110_000.0))[1:] == ()
+    assert plain_text(run_sentences(after(64_800.0))[1]) == (
+        "Afterwards the same came to 64 800 IOPS: it was not level yet."
+    )
+
+
+def test_what_is_done_behind_the_rounds_for_another_time_is_the_same() -> None:
+    writes = {"operation": "write", "access": "random"}
+    workloads = [
+        {"name": "minute", "title": "a", "runtime": "60s", **writes},
+        {"name": "after", "title": "b", "runtime": "20min", "quick": {"runtime": "5s"}, **writes},
+        {"name": "other", **writes, "queue_depth": 4},
+    ]
+    phases = [{"workloads": ["minute"], "track": [{"workload": "minute"}]}, {"workloads": ["after", "other"]}]
+    assert done_afterwards({"workloads": workloads, "phases": phases}) == {"minute": "after"}
+    assert done_afterwards({"workloads": workloads, "phases": phases[:1]}) == {}
+    assert done_afterwards({}) == {}
