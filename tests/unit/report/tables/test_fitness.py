@@ -98,6 +98,7 @@ def test_checks_of_one_program_begin_with_how_often_it_would_commit() -> None:
     # what lasts decides who is first
     known = [forecast(120.0), forecast(1000.0, left=90.0)]
     assert plain_text(fitness_sentence(known, ["disk", "vol"])) == (
-        "PostgreSQL would commit 120 (108 to 132) times a second on disk and 90.0, at first 1 000 (900 to 1 100), on vol."
+        "PostgreSQL would commit 120 (108 to 132) times a second on disk and "
+        "90.0, at first 1 000 (900 to 1 100), on vol."
     )
     assert fitness_sentence([forecast(120.0), GOOD], ["disk", "other"]) == ""
