@@ -180,7 +180,8 @@ def _names_of_sides(base: tuple[StoredRun, TracedCell], new: tuple[StoredRun, Tr
     """By what differs: what is issued, or where, or else the run."""
     (one, ours), (other, theirs) = base, new
     if ours.label != theirs.label:
-        return ours.label, theirs.label
+        where = [f" on {cell.target}" if ours.target != theirs.target else "" for cell in (ours, theirs)]
+        return f"{ours.label}{where[0]}", f"{theirs.label}{where[1]}"
     return (ours.target, theirs.target) if ours.target != theirs.target else (one.name, other.name)
 
 

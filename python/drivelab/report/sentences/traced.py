@@ -58,7 +58,11 @@ def short_explanation(explanation: Explanation) -> str:
 
 def told_differences(differences: Sequence[ExplanationDifference]) -> tuple[str, ...]:
     """Why traced runs differ: a sentence for each combination, which is named where there are several."""
-    found = [(one.label, difference_sentences(one)[0]) for one in differences]
+    # what is held against something else is named by its sides
+    found = [
+        ("" if one.base.startswith(one.label.rpartition(", against ")[2]) else one.label, difference_sentences(one)[0])
+        for one in differences
+    ]
     if len({label for label, _ in found}) < 2:
         return tuple(text for _, text in found)
     return tuple(f"{label}: {text[0].lower()}{text[1:]}" if label else text for label, text in found)
