@@ -91,7 +91,9 @@ def _answer(row: Mapping[str, Any]) -> str:
     if row["error"]:
         return f"{row['status']}: {row['error']}"
     told = row["in_short"] or row["answer"] or "nothing was measured"
-    return told if row["status"] == "complete" else f"{row['status']}; {told}"
+    # nobody tells whether its process is still there
+    status = {"running": "not ended"}.get(row["status"], row["status"])
+    return told if status == "complete" else f"{status}; {told}"
 
 
 def _explanation(run: StoredRun) -> tuple[str, str]:
