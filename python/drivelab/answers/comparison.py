@@ -21,11 +21,12 @@ from drivelab.model.apart import RUNS_MIN
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
+from drivelab.model.lasting_rate import KNOWN_FROM, TOKEN_UNITS
 from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
-from drivelab.model.units import format_quantity
+from drivelab.model.units import format_quantity, quantity_in_words
 from drivelab.store.read import StoredRun
 
 _METRICS_APART = metrics_apart(COMPARED_METRICS)
@@ -91,7 +92,9 @@ def compare_runs(
             (theirs, {row.target_new for row in compared.rows}),
         )
     ]
+    known = _known_bursts((*base, *new))
     perhaps = _perhaps_bursts((*base, *new), [read for side in sides for read in side])
+    perhaps = {target: rate for target, rate in perhaps.items() if target not in known}
     return Comparison(
         base=tuple(_compared_run(run) for run in base),
         new=tuple(_compared_run(run) for run in new),
@@ -103,7 +106,7 @@ def compare_runs(
         left_out_base=left_out[0],
         left_out_new=left_out[1],
         perhaps_bursts=perhaps,
-        notes=(*_of_bursts(perhaps), *_of_lasting([*ours, *theirs]), *_notes(base, new, compared)),
+        notes=(*_of_bursts(perhaps), *known.values(), *_of_lasting([*ours, *theirs]), *_notes(base, new, compared)),
         part_differences=_part_differences(base, new),
         distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
     )
@@ -260,6 +263,24 @@ def _perhaps_bursts(runs: Sequence[StoredRun], read: Sequence[ReadRun]) -> dict[
     found: dict[str, float] = {}
     for run, its in zip(runs, read, strict=True):
         found |= perhaps_bursts(trial_notes(run), {trial.name: trial.target for trial in its.trials})
+    return found
+
+
+def _known_bursts(runs: Sequence[StoredRun]) -> dict[str, str]:
+    """What is left of the numbers of a target when its credit is used up, where a run knew it from another one."""
+    found: dict[str, str] = {}
+    for run in runs:
+        labels = [as_text(one.get("label")) for one in run.record.targets]
+        for finding in run.findings if len(labels) == 1 else ():
+            if KNOWN_FROM in finding.evidence:
+                target = labels[0]
+                left = quantity_in_words(
+                    float(finding.evidence["base_per_s"]), TOKEN_UNITS[finding.evidence.get("token", "I/Os")]
+                )
+                found[target] = (
+                    f"The numbers of {target} are on burst credit: without it {left.replace(' a', ' I/Os a')} are left, as run "
+                    f"{finding.evidence[KNOWN_FROM]} found."
+                )
     return found
 
 

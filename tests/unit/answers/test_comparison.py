@@ -17,6 +17,7 @@ from drivelab.answers.comparison import compare_runs
 from drivelab.model.comparison import Comparison
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
+from drivelab.model.lasting_rate import KNOWN_FROM
 from drivelab.store.read import StoredRun, open_run
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -223,6 +224,14 @@ def test_a_run_that_is_not_complete_and_one_on_a_busy_computer_are_noted(made: M
     notes = " ".join(compared(made(), busy).notes)
     assert "not complete (running)" in notes
     assert f"This may be the whole difference: {busy.name} not alone on the computer in 5 trials." in notes
+
+
+def test_what_a_run_knew_of_the_burst_of_its_drive_is_no_perhaps(made: MakeRun) -> None:
+    facts = {"token": "I/Os", "base_per_s": 300.0, KNOWN_FROM: "monday-burst"}
+    known = Finding("burst-credit", "warning", "on burst credit, and 300 a second without it", evidence=facts)
+    notes = " ".join(compared(made(), made(findings=[known])).notes)
+    assert "are on burst credit: without it 300 I/Os a second are left, as run monday-burst found." in notes
+    assert "may be those of a burst" not in notes
 
 
 def test_what_several_runs_have_in_common_is_noted_once(made: MakeRun) -> None:

@@ -36,6 +36,8 @@ def ahead_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterator[s
     names : DriveNames
         Of the drives.
     """
+    # what survives a power cut comes first
+    groups = sorted(groups, key=lambda one: not one[1][0].ranked[0][1].is_durable)
     undecided = [one for one in groups if _is_undecided(one[1])]
     if len(undecided) < _TOLD_TOGETHER_FROM:
         undecided = []

@@ -9,11 +9,11 @@ from drivelab.model.apart import ABOUT_THE_SAME, are_apart
 from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
-from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
 from drivelab.report.parts_of_text import capitalised, name_in, shortened
 from drivelab.report.sentences.contest import DIFFERS_FROM, firsts_apart, times_apart
-from drivelab.report.sentences.effect_words import change_between, than_words
+from drivelab.report.sentences.effect_words import change_between, is_of_a_size, than_words
 from drivelab.report.sentences.overall import overall_sentences
 
 WORDS_MAX = 30
@@ -53,7 +53,7 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         if has_lead:
             yield from overall_sentences(answer.overall, factor)
         yield (
-            _lead(list(groups.values()), factor)
+            _lead(answer, list(groups.values()), factor)
             if has_lead
             else _of_workloads(list(groups.values()), factor, varied[1:])
         )
@@ -169,11 +169,15 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     return f"{change} {where}, {_value(last)} against {_value(first)}"
 
 
-def _lead(groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
+def _lead(answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
     """``ext4 leads beyond the scatter in 6 of 12 workloads, xfs in 4``; ``ext4 and xfs lead in 4 of 12 each``."""
     ranked = [_ranked(members) for members in groups]
+    judged = [one for one in (*(answer.effects or answer.contrasts), *answer.pairs) if one.factor == factor]
+    # the verdicts of the table, where there are some
+    has_verdicts = any(one.p_value is not None for one in judged)
+    are_ahead = [_is_ahead(ranking, factor, judged) for ranking in ranked] if has_verdicts else _are_ahead(ranked)
     led: dict[str, list[str]] = {}
-    for ranking, is_ahead in zip(ranked, _are_ahead(ranked), strict=True):
+    for ranking, is_ahead in zip(ranked, are_ahead, strict=True):
         if is_ahead:
             led.setdefault(ranking[0].levels.get(factor, ""), []).append(ranking[0].label)
     leaders = Counter({level: len(labels) for level, labels in led.items()})
@@ -200,6 +204,18 @@ def _ranked(members: Sequence[CombinationResult]) -> list[CombinationResult]:
     """The best first."""
     metric = members[0].judged_metric
     return sorted(members, key=_median, reverse=metric_of(metric).better != "low")
+
+
+def _is_ahead(ranking: Sequence[CombinationResult], factor: str, judged: Sequence[LevelEffect]) -> bool:
+    """Whether the first level is surely better than each other one, by what was judged of the pairs."""
+    first, *others = ranking
+    sure = {
+        frozenset((one.level, one.baseline)): one.baseline if one.is_slower else one.level
+        for one in judged
+        if (one.target, one.workload) == (first.target, first.workload) and is_of_a_size(one)
+    }
+    level = first.levels.get(factor, "")
+    return all(sure.get(frozenset((level, other.levels.get(factor, "")))) == level for other in others)
 
 
 def _are_ahead(ranked: Sequence[Sequence[CombinationResult]]) -> list[bool]:

@@ -256,3 +256,16 @@ def test_a_model_is_not_held_against_a_drive_that_was_measured() -> None:
     other = result_set("c", observed("sim:C", 500, 490, 510, run=SIMULATED))
     (sentence,) = joint_sentences((measured, model, other))
     assert sentence.startswith("sim:B is 2.0 times as fast as sim:C")
+
+
+def test_what_survives_a_power_cut_comes_first() -> None:
+    def drive(name: str, factor: float) -> ResultSet:
+        plain = observed(
+            name, 10 * factor, 9 * factor, 11 * factor, workload="plain", title="creates", is_durable=False
+        )
+        durable = observed(name, 100 * factor, 90 * factor, 110 * factor, workload="durable", title="durable creates")
+        return result_set(name, plain, durable)
+
+    first, second = joint_sentences((drive("A", 1.0), drive("B", 3.0)))
+    assert " at durable creates, " in first
+    assert " at creates, " in second

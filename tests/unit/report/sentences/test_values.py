@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.sentences.values import value_sentences
 
@@ -183,6 +184,42 @@ def test_what_scatters_into_another_leads_nowhere() -> None:
         for place, name in enumerate(("ext4", "xfs", "btrfs"))
     ]
     assert told(*near) == ["ext4 looked fastest in 3 of 3 workloads; in none of them clearly."]
+
+
+def verdict(workload: str, baseline: str, level: str, value: float, words: str = "matters") -> LevelEffect:
+    ratio = Estimate(value, 0.9 * value, 1.1 * value, "1", 3, 3.0, "")
+    given = {"p_value": 0.001, "adjusted_p_value": 0.01, "combination_count": 1}
+    return LevelEffect(
+        *("sdb", workload, "filesystem", level, baseline, LATENCY, ratio, (value,) * 3, words, 0.05),  # type: ignore[arg-type]
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def test_where_pairs_of_levels_were_judged_their_verdicts_say_who_leads() -> None:
+    labels = ("create", "stat", "delete")
+    rows = tuple(
+        row(2e5 * (1 + place), label, filesystem=name)
+        for label in labels
+        for place, name in enumerate(("ext4", "xfs", "btrfs"))
+    )
+    effects = [verdict("create", "ext4", name, 2.0 + place) for place, name in enumerate(("xfs", "btrfs"))]
+    effects += [verdict("stat", "ext4", "xfs", 2.0, "not settled"), verdict("stat", "ext4", "btrfs", 3.0)]
+    answer = RunAnswer(rows, contrasts=tuple(effects))
+    # by their ranges it leads in all three
+    assert told(*rows) == ["ext4 leads beyond the scatter in 3 of 3 workloads."]
+    assert [plain_text(text) for text in value_sentences(answer)] == [
+        "ext4 leads beyond the scatter in 1 of 3 workloads: create."
+    ]
+
+
+def test_levels_that_are_not_settled_are_named_behind_their_numbers() -> None:
+    rows = tuple(row(value, filesystem=name) for name, value in (("raw", 1.49e6), ("ext4", 6.35e5), ("xfs", 2.18e5)))
+    effects = (
+        verdict("appends", "raw", "ext4", 0.43, "not settled"),
+        verdict("appends", "raw", "xfs", 0.15),
+    )
+    (sentence,) = value_sentences(RunAnswer(rows, contrasts=effects))
+    assert plain_text(sentence) == "Appends: 1.49 ms raw, 635 us ext4, 218 us xfs (not settled: ext4 against raw)."
 
 
 def test_what_may_be_another_rate_altogether_is_not_told_as_the_same() -> None:
