@@ -277,10 +277,8 @@ def _known_bursts(runs: Sequence[StoredRun]) -> dict[str, str]:
                 left = quantity_in_words(
                     float(finding.evidence["base_per_s"]), TOKEN_UNITS[finding.evidence.get("token", "I/Os")]
                 )
-                found[target] = (
-                    f"The numbers of {target} are on burst credit: without it {left.replace(' a', ' I/Os a')} are left, as run "
-                    f"{finding.evidence[KNOWN_FROM]} found."
-                )
+                rest = f"{left.replace(' a', ' I/Os a')} are left, as run {finding.evidence[KNOWN_FROM]} found"
+                found[target] = f"The numbers of {target} are on burst credit: without it {rest}."
     return found
 
 
