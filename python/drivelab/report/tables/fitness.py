@@ -50,7 +50,7 @@ def fitness_table(runs: Sequence[ReportContent], names: Sequence[str]) -> Table 
     columns = (TableColumn("fit for"), *(TableColumn(name) for name, _ in checked))
     is_open = any(cell.text == SHORT_WORDS["undecided"] for row in rows for cell in row)
     note = f"{_UNDECIDED} {_LEFT_OUT}" if is_open else _LEFT_OUT
-    return Table(KEY, "What each drive is fit for", columns, rows, notes=(note,))
+    return Table(KEY, "What each drive is fit for", columns, rows, caption=note)
 
 
 def needs_table(run: ReportContent) -> Table | None:

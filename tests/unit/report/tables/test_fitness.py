@@ -51,7 +51,7 @@ def test_what_an_undecided_need_means_is_told_where_one_stands() -> None:
     for runs, is_told in (([GOOD, GOOD], False), ([GOOD, SLOW], True)):
         table = fitness_table(runs, ["a", "b"])
         assert table is not None
-        assert ("undecided" in table.notes[0]) is is_told
+        assert ("undecided" in table.caption) is is_told
 
 
 def test_drives_are_compared_by_needs_that_all_were_asked_for() -> None:
