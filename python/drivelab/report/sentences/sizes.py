@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from drivelab.model.apart import are_apart, scatter_of
 from drivelab.model.judged_metric import LATENCY
@@ -23,6 +23,7 @@ _FALLS = 1.25
 _JUMPS = 2.0
 # writes that carry this share of the most that any of them do are efficient
 _EFFICIENT = 0.5
+_TAKE_LONGER, _MAY = " take longer", " may take longer"
 
 
 def size_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -40,21 +41,23 @@ def size_sentences(answer: RunAnswer) -> Iterator[str]:
         own = {target: members for (name, target), members in curves.items() if name == workload}
         what = label_of(answer, BLOCK_SIZE, next(iter(own.values()))[0])
         if several:
-            yield from _of_targets(what, own)
+            found = {name: _as_settled(answer, members, _curve(members)) for name, members in own.items()}
+            yield from _of_targets(what, found)
             return
         (members,) = own.values()
-        whole, fewer = _curve(members), _curve(members, has_middle=False)
+        whole, fewer = (
+            _as_settled(answer, members, _curve(members, has_middle=has_middle)) for has_middle in (True, False)
+        )
         short, least = (f"{one.is_slower}{one.above}: {what}, {one.numbers}" for one in (whole, fewer))
         long = f"{short}{_efficient(members)}" if number == 0 else short
         yield f"{next((one for one in (long, short) if len(one.split()) <= WORDS_MAX), least)}."
 
 
-def _of_targets(what: str, curves: Mapping[str, Sequence[CombinationResult]]) -> Iterator[str]:
+def _of_targets(what: str, found: Mapping[str, _Curve]) -> Iterator[str]:
     """The curves of all targets in a sentence, or in one each where that is too long.
 
     Whether larger ones take longer comes first where that is the same on all targets, else with each.
     """
-    found = {name: _curve(members) for name, members in curves.items()}
     is_slower = {one.is_slower for one in found.values()}
     lead = f"{next(iter(is_slower))}: {what}, " if len(is_slower) == 1 else f"{capitalised(what)}: "
     told = [
@@ -76,6 +79,18 @@ class _Curve:
     is_slower: str
     numbers: str
     above: str = ""
+
+
+def _as_settled(answer: RunAnswer, members: Sequence[CombinationResult], curve: _Curve) -> _Curve:
+    """The curve, no more sure than the effect of its last size is, by the blocks in which sizes were paired."""
+    first, last = members[0], members[-1]
+    is_open = any(
+        one.p_value is not None and one.verdict == "not settled" and one.level == last.levels.get(BLOCK_SIZE)
+        for one in answer.effects or answer.contrasts
+        if (one.target, one.workload, one.factor) == (first.target, first.workload, BLOCK_SIZE)
+    )
+    is_told = curve.is_slower.startswith("Larger") and curve.is_slower.endswith(_TAKE_LONGER)
+    return replace(curve, is_slower=curve.is_slower.replace(_TAKE_LONGER, _MAY)) if is_open and is_told else curve
 
 
 def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> _Curve:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+import pytest
+
+from drivelab.model.estimate import Estimate
+from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.model.units import format_bytes
 from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.sentences.sizes import size_sentences
@@ -198,3 +201,13 @@ def test_a_step_that_every_repeat_shows_is_told_where_it_is() -> None:
     (sentence,) = told(*(replace(one, label=label) for one in rows))
     assert sentence == f"Larger writes take longer: {label}, 133 to 230 us up to 1 KiB, 444 us to 1.18 ms above."
     assert len(sentence.split()) <= 30
+
+
+@pytest.mark.parametrize(("verdict", "verb"), [("matters", "take"), ("not settled", "may take")])
+def test_a_curve_is_no_more_sure_than_the_effect_of_its_last_size(verdict: str, verb: str) -> None:
+    rows = (at(1, 250), at(4096, 480), at(65536, 400), at(1 << 20, 7970))
+    ratio = Estimate(9.2, 0.01, 6870.0, "1", 3, 3.0, "")
+    of = ("sdb", "reserved", "block_size", "1MiB", "1B", LATENCY, ratio, (9.2, 9.2, 9.2), verdict, 0.05)
+    effect = LevelEffect(*of, p_value=0.1, adjusted_p_value=0.9, combination_count=1)  # type: ignore[arg-type]
+    first, *_ = size_sentences(RunAnswer(rows, contrasts=(effect,)))
+    assert plain_text(first).startswith(f"Larger writes {verb} longer above ")
