@@ -164,7 +164,9 @@ def forecast_text(
         told += f" here with one client{spread}, {place_on_scale(rate, program)}"
     else:
         left = replace(rate, value=lasting_per_s, low=None, high=None)
-        told += f" here with one client{spread}, {left} without burst credit; that is {place_on_scale(left, program)}"
+        told += (
+            f" here with one client{spread}, {left} without burst credit; without it {place_on_scale(left, program)}"
+        )
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
         verb = " it would be" if band is bands[0] else ""

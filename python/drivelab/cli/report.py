@@ -34,6 +34,7 @@ from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import EXPLAIN
 from drivelab.reference.load import PREFIX, load_reference
 from drivelab.report.formats import SUFFIXES, Format, PictureFormat
+from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.sentences.traced import are_explained
@@ -234,7 +235,9 @@ def _print_joint(joint: Joint, console: Console) -> None:
     from rich.text import Text
 
     console.print(Text(joint.question, style="bold"))
-    for sentence in joint.sentences[:_SENTENCES_MAX]:
+    # that no hardware was measured is said behind the answer, however long that is
+    told = dict.fromkeys((*joint.sentences[:_SENTENCES_MAX], *simulated_sentences(joint.result_sets)))
+    for sentence in told:
         console.print(Text(plain_text(sentence)))
     console.print()
     for note in joint.notes:

@@ -77,7 +77,10 @@ def _open_words(answer: RunAnswer, members: Sequence[CombinationResult], factor:
         for one in answer.effects or answer.contrasts
         if (one.target, one.workload, one.factor) == (first.target, first.workload, factor)
     ]
-    unsettled = [level_text(factor, one.level) for one in here if one.verdict == "not settled"]
+    # of too few repeats nothing is settled, and another sentence says so
+    unsettled = [
+        level_text(factor, one.level) for one in here if one.verdict == "not settled" and one.p_value is not None
+    ]
     numbers = list(map(_median, members))
     is_order = times_apart(max(numbers), min(numbers)) >= DIFFERS_FROM
     if is_quantity(first.levels.get(factor, "")) or not unsettled or not is_order:
