@@ -176,7 +176,7 @@ def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> Non
     assert [name[2] for name in names[::2]] == [name[2] for name in names[1::2]]
     assert len({name[2] for name in names}) == 3
     assert len({name[0] for name in names}) == 2
-    assert card.rows.title.endswith("3 of 30 that all have")
+    assert card.rows.title.endswith("3 of 30 combinations")
     assert re.search(r"\[(log scale|from 0)\]", words_of(card_svg(card)))
     joint = joint_report([golden("write-size-two-drives")])
     found = joint.result_sets[0]

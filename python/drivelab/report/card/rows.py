@@ -209,7 +209,7 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
     if len(rows) > ROWS_MAX and (curve := _curve(members)):
         return _rows_of_curve(curve, members, words)
     if len(rows) > ROWS_MAX and (beside := _beside(members)):
-        return Rows(f"{title}; {beside[1]}", beside[0])
+        return Rows(f"{title}{beside[1]}", beside[0])
     chosen, which = _chosen(rows, is_better_when_low=members[0].observation.is_better_when_low)
     return Rows(f"{title}{which}", chosen)
 
@@ -288,7 +288,7 @@ def _beside(members: Sequence[Measured]) -> tuple[tuple[Row, ...], str] | None:
     sign = 1 if members[0].observation.is_better_when_low else -1
     common.sort(key=lambda found: sign * sum(point_of(own).value for own in found.values()))
     shown = [one for found in _spread(common, room) for own in found.values() for one in own]
-    which = f"{room} of {len(common)} that all have" if room < len(common) else "what all have"
+    which = f", {room} of {len(common)} combinations" if room < len(common) else ""
     return tuple(_rows(shown, varied)), which
 
 
