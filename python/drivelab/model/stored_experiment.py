@@ -91,11 +91,18 @@ def done_afterwards(experiment: Mapping[str, Any]) -> dict[str, str]:
         for one in experiment.get("workloads", ())
     }
     phases = experiment.get("phases") or ()
+    # of a grid one place alone is judged, and what is done behind it is at another one
+    varied = {
+        name
+        for factor in experiment.get("factors", ())
+        if factor.get("setting") == "workload"
+        for name in factor.get("workloads") or what
+    }
     found: dict[str, str] = {}
     for place, phase in enumerate(phases):
         later = [str(name) for one in phases[place + 1 :] for name in one.get("workloads", ())]
         for name in (str(one.get("workload")) for one in phase.get("track") or ()):
-            same = [other for other in later if name in what and what.get(other) == what[name]]
+            same = [other for other in later if {name, other} <= {*what} - varied and what[other] == what[name]]
             found |= {name: same[-1]} if same else {}
     return found
 

@@ -20,7 +20,17 @@ from drivelab.report.reported_findings import ReportedFinding, ended
 
 NOT_MEASURED = "not measured"
 # how often a program would commit
-_RATE_WITH_RANGE = re.compile(r" about (\S[^()]*?) times a second here with one client \(range: ([^()]*)\)")
+_RATE_WITH_RANGE = re.compile(
+    r" about (\S[^()]*?) times a second here with one client \(range: ([^()]*)\)(?:, (\S[^()]*?) without burst credit)?"
+)
+
+
+def _short_rate(found: re.Match[str]) -> str:
+    """`` 729 a second (661 to 743) with one client``, `` 300 a second with one client, 729 on burst credit``."""
+    rate, span, left = found.groups()
+    if left:
+        return f" {left} a second with one client, {rate} on burst credit"
+    return f" {rate} a second ({span}) with one client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,7 @@ class VerdictBlock:
     @property
     def short_sentence(self) -> str:
         """Its sentence, with the range of a rate beside the rate: ``commit 1 460 a second (399 to 7 630)``."""
-        return _RATE_WITH_RANGE.sub(r" \1 a second (\2) with one client", self.sentence)
+        return _RATE_WITH_RANGE.sub(_short_rate, self.sentence)
 
     @property
     def may_be_told_by_more(self) -> bool:

@@ -126,6 +126,10 @@ impl Zones {
             Err(step) => return step,
         };
         let zone = &self.list[number];
+        if zone.writes > 0 {
+            // one at a time, as fio does it: a kernel that splits writes may send their pieces in another order
+            return if wish.is_alone { Step::WaitForOthers } else { Step::WaitForOwn };
+        }
         if 0 < zone.room() && zone.room() < wish.least {
             return self.finish_or_wait(number, wish);
         }

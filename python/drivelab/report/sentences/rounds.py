@@ -52,13 +52,14 @@ def rounds_sentences(answer: RunAnswer) -> tuple[str, ...]:
         beside = _beside(members, room, has_lead=has_lead)
         for one in members:
             # the name of a target keeps its letters
-            told = beside or [_verdict(one, room, several=several, has_lead=has_lead)]
+            after = _afterwards(answer, one)
+            told = beside or [_verdict(one, room, after, several=several, has_lead=has_lead)]
             found += [*(text for text in told if text not in found), *_why_not(one, several=several)]
             has_lead = False
-    found = [*pauses, *found[:1], *_afterwards(answer, judged, several=several), *found[1:]]
+    found = [*pauses, *found]
     if found and lead:
         found[0] = f"{lead}{found[0][:1].lower()}{found[0][1:]}" if pauses else f"{lead}{found[0]}"
-    points = list(_points(answer.points, several=several))
+    points = list(_points(answer, several=several))
     if points and lead:
         found[0] = found[0].removeprefix(lead)
         found = [capitalised(found[0]), *found[1:]]
@@ -158,35 +159,35 @@ def combination_words(workload: str, levels: Mapping[str, str]) -> str:
     return ", ".join(filter(None, (first, mix if is_mix else "", others)))
 
 
-def _verdict(one: PhaseRounds, room: int, *, several: bool, has_lead: bool) -> str:
+def _verdict(one: PhaseRounds, room: int, after: float | None, *, several: bool, has_lead: bool) -> str:
     """Whether a phase is steady on a target, and its numbers, in so many words."""
     known = [_number(series) for series in one.tracked if series.window is not None]
     where = _where(one, several=several)
     # what its numbers are tells phases apart, and one that is called rounds is told of by their number
     place = where if known or one.phase == _UNNAMED else f" ({one.phase}{where})"
-    if one.is_steady:
+    if after is not None:
+        told = f"Not level yet{place}"
+        known = [f"{known[0]}, {number_text(after)} afterwards", *known[1:]]
+    elif one.is_steady:
         # a rehearsal writes too little to know that it stays so
         told = f"{'Level by' if one.is_scaled_down else 'Steady state reached in'} round {one.rounds}{place}"
     else:
         count = f"{one.rounds} round{'s' if one.rounds != 1 else ''}"
         at_most = f" of at most {one.rounds_at_most}" if not one.ended_by else ""
-        told = f"Not steady in {count}{at_most}{place}{'; the last' if known else ''}"
+        told = f"Not steady in {count}{at_most}{place}{'; the last five' if known else ''}"
     told = f"{told[0].lower()}{told[1:]}" if has_lead else told
     return f"{told}: {_fitting(known, room - word_count([told]))}." if known else f"{told}."
 
 
-def _afterwards(answer: RunAnswer, judged: Sequence[PhaseRounds], *, several: bool) -> Iterator[str]:
-    """What the same I/O came to behind all rounds, where that is far less: what is level may still fall."""
-    for phase in judged:
-        for series in phase.tracked:
-            later = answer.afterwards.get(series.workload)
-            after = next((one for one in answer.rows if (one.target, one.workload) == (phase.target, later)), None)
-            known = after.metrics.get(RATE) if after is not None else None
-            if series.window is None or series.metric != RATE or series.lasting_per_s is not None or known is None:
-                continue
-            if known.value * _FALLS < series.window.average:
-                where = _where(phase, several=several)
-                yield f"Afterwards the same{where} came to {number_text(known.value)} IOPS: it was not level yet."
+def _afterwards(answer: RunAnswer, phase: PhaseRounds) -> float | None:
+    """What the I/O that is tracked first came to behind all rounds, where that is far less: it was not level then."""
+    series = phase.tracked[0]
+    later = answer.afterwards.get(series.workload)
+    after = next((one for one in answer.rows if (one.target, one.workload) == (phase.target, later)), None)
+    known = after.metrics.get(RATE) if after is not None else None
+    if series.window is None or series.metric != RATE or series.lasting_per_s is not None or known is None:
+        return None
+    return known.value if known.value * _FALLS < series.window.average else None
 
 
 def _where(one: PhaseRounds, *, several: bool) -> str:
@@ -252,14 +253,23 @@ def _fall(series: TrackedSeries) -> str:
     return f", fallen from {number_text(first)} in the first round" if is_fall else ""
 
 
-def _points(points: Sequence[ChosenPoint], *, several: bool) -> Iterator[str]:
+def _points(answer: RunAnswer, *, several: bool) -> Iterator[str]:
     """What is chosen, ``Most with a mean latency below 5 ms: 320 000 IOPS at 398 us (job count 4, queue depth 32)``."""
     for which, words in _WHICH.items():
         told = [
-            f"{f'{one.target} ' if several else ''}{number_text(one.iops)} IOPS at {latency_text(one.latency_ns_mean)} "
-            f"({varied_phrase(one.levels)})"
-            for one in points
+            f"{f'{one.target} ' if several else ''}{_number_of_point(answer, one)} ({varied_phrase(one.levels)})"
+            for one in answer.points
             if one.which == which
         ]
         if told:
             yield f"{words}: {'; '.join(told)}."
+
+
+def _number_of_point(answer: RunAnswer, point: ChosenPoint) -> str:
+    """The mean over the window, as tables have it; what it was chosen by where there is none."""
+    iops, latency_ns = point.iops, point.latency_ns_mean
+    for one in (average for phase in answer.rounds if phase.target == point.target for average in phase.averages):
+        is_it = (one.workload, one.levels) == (point.workload, point.levels)
+        if is_it and one.iops is not None and one.latency_ns_mean is not None:
+            iops, latency_ns = one.iops, one.latency_ns_mean
+    return f"{number_text(iops)} IOPS at {latency_text(latency_ns)}"

@@ -45,7 +45,12 @@ def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames
 
 
 def _in_order(contest: Contest, names: DriveNames) -> list[tuple[Subject, Observation]]:
-    return sorted(contest.ranked, key=lambda item: names.drives[item[0]].place)
+    def when(item: tuple[Subject, Observation]) -> tuple[str, int]:
+        one = names.drives[item[0]]
+        # the name of a run begins with its time, if nobody gave it another
+        return one.run if one.run[:1].isdigit() else "", one.place
+
+    return sorted(contest.ranked, key=when)
 
 
 def _gave(contest: Contest, names: DriveNames) -> str:

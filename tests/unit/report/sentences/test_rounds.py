@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drivelab.model.rounds import ChosenPoint, FiveRounds, PhaseRounds, TrackedSeries
+from drivelab.model.rounds import ChosenPoint, FiveRounds, PhaseRounds, TrackedSeries, WindowAverage
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.stored_experiment import done_afterwards
 from drivelab.report.figures.rounds import steady_convergence
@@ -33,7 +33,7 @@ def test_what_is_not_steady_is_told_in_thirty_words_and_why_in_a_sentence_of_its
     quick = replace(phase("sda", *tracked), is_scaled_down=True)
     first, why = told(quick)
     assert first == (
-        "A rehearsal (--quick): not steady in 25 rounds; the last: 15 600 IOPS (random 4 KiB, R/W "
+        "A rehearsal (--quick): not steady in 25 rounds; the last five: 15 600 IOPS (random 4 KiB, R/W "
         "65/35); 3 150 IOPS (random 64 KiB, R/W 65/35); and 1 more."
     )
     assert len(first.split()) <= 30
@@ -159,9 +159,9 @@ def test_what_still_fell_behind_all_rounds_was_not_level() -> None:
         quick = replace(phase("sda", series(115_000.0)), is_scaled_down=True)
         return RunAnswer((later,), rounds=(quick,), afterwards={"random": "histogram"})
 
-    assert run_sentences(after(110_000.0))[1:] == ()
-    assert plain_text(run_sentences(after(64_800.0))[1]) == (
-        "Afterwards the same came to 64 800 IOPS: it was not level yet."
+    assert plain_text(run_sentences(after(110_000.0))[0]).startswith("A rehearsal (--quick): level by round 25: ")
+    assert plain_text(run_sentences(after(64_800.0))[0]) == (
+        "A rehearsal (--quick): not level yet: 115 000 IOPS (random 4 KiB, R/W 65/35), 64 800 afterwards."
     )
 
 
@@ -176,3 +176,15 @@ def test_what_is_done_behind_the_rounds_for_another_time_is_the_same() -> None:
     assert done_afterwards({"workloads": workloads, "phases": phases}) == {"minute": "after"}
     assert done_afterwards({"workloads": workloads, "phases": phases[:1]}) == {}
     assert done_afterwards({}) == {}
+    # of a grid one place alone is judged, and another one is done behind it
+    grid = [{"setting": "workload", "key": "queue_depth", "levels": [1, 32], "workloads": ["minute"]}]
+    assert done_afterwards({"workloads": workloads, "phases": phases, "factors": grid}) == {}
+
+
+def test_a_point_has_the_numbers_of_the_table() -> None:
+    levels = {"job_count": "4", "queue_depth": "32"}
+    point = ChosenPoint("sda", "grid", "max", "t", levels, 49_600.0, 2.56e6)
+    average = WindowAverage("grid", levels, 5, 48_700.0, None, 2.61e6, None)
+    rounds = (replace(phase("sda", series(1000.0)), averages=(average,)),)
+    first, *_ = run_sentences(RunAnswer((), rounds=rounds, points=(point,)))
+    assert plain_text(first).endswith(": 48 700 IOPS at 2.61 ms (job count 4, queue depth 32).")

@@ -44,6 +44,14 @@ def test_two_runs_of_one_drive_are_told_run_by_run_with_the_command_that_judges(
     assert command == "Whether the drive changed from one run to another: drivelab compare monday friday."
 
 
+def test_runs_are_told_in_the_order_in_which_they_were_made() -> None:
+    told, _ = sentences(
+        result_set("20260204T120000Z-log-a", observed("A", 100, 95, 105), measured="2026-02-04"),
+        result_set("20260131T120000Z-log-a", observed("A", 110, 108, 112)),
+    )
+    assert told.startswith("A, the same drive, gave 110 µs (95 %: 108 to 112 µs) and then 100 µs (")
+
+
 def test_runs_that_overlap_are_told_alike() -> None:
     told, _ = sentences(
         result_set("a", observed("A", 100, 95, 105)),
