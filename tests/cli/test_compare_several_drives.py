@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.answers.buckets import buckets_of_run
 from drivelab.cli.main import run
+from drivelab.store.read import open_run
 
 CARD, DISK, SSD = "sim:industrial-card", "sim:disk-7200", "sim:consumer-ssd"
 
@@ -21,6 +23,20 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def measured(*drives: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert run(["run", "queue-depth", *drives, "--quick", "--json"]) in (0, 4)
     return Path(json.loads(capsys.readouterr().out)["run"]).name
+
+
+def test_bursts_are_compared_by_what_the_runs_tell_of_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        assert run(["run", "burst", SSD, "--quick", "--seed", seed]) in (0, 4)
+    capsys.readouterr()
+    names = sorted((tmp_path / "runs").iterdir())
+    assert run(["compare", *(one.name for one in names), "--json"]) in (0, 4)
+    rows = {row["metric"]: row for row in json.loads(capsys.readouterr().out)["rows"] if row["is_judged"]}
+    for side, name in zip(("base", "new"), names, strict=True):
+        told = {bucket.token: bucket.burst_per_s for _, bucket in buckets_of_run(open_run(name))}
+        assert rows["iops"][side]["value"] == pytest.approx(told["I/Os"], rel=1e-6)
+        assert rows["throughput_bytes_per_s"][side]["value"] == pytest.approx(told["bytes"], rel=1e-6)
+    assert all(row["label"].endswith(", at first") for row in rows.values())
 
 
 def test_drives_that_only_one_run_has_are_not_held_against_each_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow.compute as pc
 
 from drivelab.analyse.token_bucket import bucket_of_workload, done_in
-from drivelab.model.token_bucket import TokenBucket
+from drivelab.model.token_bucket import Token, TokenBucket
 from drivelab.store import layout
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
@@ -35,12 +35,31 @@ def buckets_of_run(run: StoredRun) -> tuple[tuple[str, TokenBucket], ...]:
     DrivelabError
         S506: a table of the run cannot be read.
     """
+    return tuple((one.target, one.bucket) for one in without_doubles([seen for _, seen in _seen(run)]))
+
+
+def burst_rates(run: StoredRun) -> dict[str, tuple[Token, float]]:
+    """What each trial that watched for the end of a burst came to before it, rests left out: in I/Os or bytes a second.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of the run cannot be read.
+    """
+    return {
+        trial: (seen.bucket.token, seen.bucket.burst_per_s)
+        for trial, seen in _seen(run)
+        if seen.bucket.burst_per_s is not None
+    }
+
+
+def _seen(run: StoredRun) -> list[tuple[str, Seen]]:
     asked = run.record.experiment.get("workloads") or ()
     watching = {workload["name"] for workload in asked if workload.get("watches_burst")}
     steps = run.record.plan.get("steps", ())
     names = [step["trial"] for step in steps if step["workload"] in watching] if watching else []
     if not names:
-        return ()
+        return []
     rows = rows_of_trials(run, layout.TRIALS, names).to_pylist()
     intervals = rows_of_trials(run, layout.INTERVALS, names).drop_columns(["bucket", "bucket_count"])
     found = []
@@ -49,8 +68,8 @@ def buckets_of_run(run: StoredRun) -> tuple[tuple[str, TokenBucket], ...]:
         done = done_in(intervals.filter(pc.equal(intervals["trial"], row["trial"])))
         bucket = bucket_of_workload(done, int(workload["block_sizes"][0]["bytes"]))
         if bucket is not None:
-            found.append(Seen(row["target"], int(workload["block_sizes"][0]["bytes"]), bucket))
-    return tuple((one.target, one.bucket) for one in without_doubles(found))
+            found.append((row["trial"], Seen(row["target"], int(workload["block_sizes"][0]["bytes"]), bucket)))
+    return found
 
 
 def without_doubles(found: Sequence[Seen]) -> list[Seen]:

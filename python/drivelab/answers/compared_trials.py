@@ -9,14 +9,16 @@ from drivelab.analyse.command_changes import Bounds
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import ComparedTrial
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.buckets import burst_rates
 from drivelab.answers.lasting_trials import as_it_lasts
 from drivelab.answers.run_answer import experiment_order, trials_of_run
 from drivelab.answers.trial_conduct import StoredConduct, conduct_of_trials
 from drivelab.model.check_trials import PROBE
 from drivelab.model.estimate import Unit
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RESPONSE, RESPONSE_P99, THROUGHPUT
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, RESPONSE_P99, THROUGHPUT
 from drivelab.model.lasting_rate import TELL_WHAT_LASTS, lasting_share
 from drivelab.model.metric import COMMANDS
+from drivelab.model.token_bucket import Token
 from drivelab.store.read import StoredRun
 
 # those that workloads are judged by, and what is told beside them
@@ -41,6 +43,9 @@ class ReadRun:
         Of trials whose rate is that of a cache or a burst, in a check: what lasts, over what was measured.
     has_rounds : bool
         Whether its trials are rounds of a measurement window.
+    burst_shares : mapping of str to float
+        Of trials that watched for the end of a burst: what they came to before it, over what was measured, which has
+        their rests in it.
     """
 
     trials: list[RunTrial]
@@ -49,6 +54,7 @@ class ReadRun:
     titles: Mapping[str, str]
     lasting_shares: Mapping[str, float] = field(default_factory=dict)
     has_rounds: bool = False
+    burst_shares: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
@@ -66,18 +72,31 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
     tells_lasting = run.record.experiment.get("name") in TELL_WHAT_LASTS
     shares = {one.name: lasting_share(conducts[one.name].lasting, one.values) for one in trials if tells_lasting}
     known = {name: share for name, share in shares.items() if share is not None}
-    return ReadRun(trials, units, conducts, order.titles, known, order.is_in_rounds)
+    bursts = _burst_shares(trials, burst_rates(run))
+    return ReadRun(trials, units, conducts, order.titles, known, order.is_in_rounds, bursts)
+
+
+def _burst_shares(trials: Iterable[RunTrial], rates: Mapping[str, tuple[Token, float]]) -> dict[str, float]:
+    found = {}
+    for one in trials:
+        token, rate = rates.get(one.name, ("I/Os", 0.0))
+        value = one.values.get(RATE if token == "I/Os" else THROUGHPUT)
+        if rate and value:
+            found[one.name] = rate / value
+    return found
 
 
 def lasting_trials(sides: Iterable[Sequence[ReadRun]]) -> frozenset[str]:
     """Names of the trials that are compared by what lasts: on each side it is known of every such trial, or of none.
 
     Else what was measured stands beside what was measured, or two runs of one drive would differ by the cache.
-    A trial of which nobody knows what lasts is what lasts by all that is known.
+    A trial of which nobody knows what lasts is what lasts by all that is known; but one that watched for the end of a
+    burst and did not see it, which may have been too short for that.
     """
     known: set[str] = set()
     mixed: set[str] = set()
     for side in sides:
+        mixed |= {name for run in side for name in run.burst_shares if name not in run.lasting_shares}
         shares = {name for run in side for name in run.lasting_shares}
         known |= shares
         mixed |= shares & {one.name for run in side for one in run.trials if one.name not in run.lasting_shares}
@@ -101,12 +120,16 @@ def compared_trials(
     for number, run in enumerate(side):
         for measured in (one for one in run.trials if not one.name.startswith(PROBE)):
             lasts, share = measured.name in lasting, run.lasting_shares.get(measured.name)
-            trial = as_it_lasts(measured, share) if lasts and share is not None else measured
+            share = share if lasts else run.burst_shares.get(measured.name)
+            trial = as_it_lasts(measured, share) if share is not None else measured
             stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
             commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
             # a trial of no experiment is a workload of its own
             label = run.titles.get(trial.workload, trial.workload) or stored.label
+            if trial is not measured and not lasts:
+                # without its rests
+                label = f"{label.partition(', ')[0]}, at first"
             place = places.get(trial.target, trial.target)
             yield ComparedTrial(number, place, trial, conduct, label, lasts, run.has_rounds)
 

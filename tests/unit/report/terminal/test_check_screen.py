@@ -332,9 +332,6 @@ def test_a_line_ends_where_a_part_of_the_sentence_does(whole: ReportContent) -> 
     assert "-    PostgreSQL would commit 5 950 a second (4 600 to 7 100) with one client" in lines
     # of what has no limit one is told
     assert not any("Kafka" in line for line in lines)
-    left = without | {"sentence": text.replace(", more", ", 300 without burst credit; more")}
-    lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "", "verdicts": [left, other]}))
-    assert "-    PostgreSQL would commit 300 a second with one client, 5 950 on burst credit" in lines
 
 
 def test_a_target_is_told_by_where_it_is(whole: ReportContent) -> None:
