@@ -316,9 +316,9 @@ def compared_row(
 
 def _values(trials: Sequence[ComparedTrial], values: Sequence[float]) -> SideValues:
     """What the ratio is made of: the geometric mean of the runs, each the middle of its repeats or rounds."""
-    medians = _run_values(trials, values)
-    middle = geometric_mean(medians) if min(values) > 0 else median(values)
-    return SideValues(middle, min(values), max(values), len(medians), len(values))
+    of_runs = _run_values(trials, values)
+    middle = geometric_mean(of_runs) if min(values) > 0 else median(values)
+    return SideValues(middle, min(values), max(values), len(of_runs), len(values))
 
 
 def _judged(drafts: Sequence[_Draft], margin: float) -> list[MetricComparison]:

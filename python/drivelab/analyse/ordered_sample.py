@@ -21,7 +21,7 @@ from drivelab.model.histogram import Histogram, bucket_high_ns, bucket_low_ns
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Single observations are added up in time to so many sums: their variance is the same, and it is asked for often.
+# Observations are added up in time to so many sums: their variance is the same, and it is asked for often.
 _SUMS_MAX = 1 << 13
 # Bursts are looked for in about so many stretches, long enough to hold a burst whole.
 _STRETCHES = 64
@@ -74,8 +74,7 @@ class RawSample:
         self.count = int(series.shape[0])
         order = np.argsort(series, kind="stable")
         self._ordered = series[order]
-        size = -(-max(self.count, 1) // _SUMS_MAX)
-        self._counts = _CountsInTime(order // size, np.ones(self.count), -(-self.count // size))
+        self._counts = _CountsInTime(order, np.ones(self.count), self.count)
 
     def value(self, rank: int) -> float:
         """The observation of a rank."""
@@ -98,8 +97,7 @@ class IntervalSample:
         order = np.argsort(series.entry_bucket, kind="stable")
         self._bucket = series.entry_bucket[order]
         counts = series.entry_count[order].astype(np.float64)
-        size = -(-max(series.length, 1) // _SUMS_MAX)
-        self._counts = _CountsInTime(series.entry_interval[order] // size, counts, -(-series.length // size))
+        self._counts = _CountsInTime(series.entry_interval[order], counts, series.length)
         self.value = self._histogram.value
         self.low_edge = self._histogram.low_edge
         self.high_edge = self._histogram.high_edge
@@ -121,11 +119,12 @@ class _CountsInTime:
     counts : ndarray of float64, shape (n,)
         How many observations it stands for.
     length : int
-        Number of stretches.
+        Number of stretches; of more than `_SUMS_MAX` neighbours are added up.
     """
 
     def __init__(self, place: Integers, counts: Floats, length: int) -> None:
-        self._place, self._counts, self._length = place, counts, length
+        size = -(-max(length, 1) // _SUMS_MAX)
+        self._place, self._counts, self._length = place // size, counts, -(-length // size)
         self._all = self._sums(slice(None))
         self._total = float(self._all.sum())
 

@@ -39,18 +39,17 @@ def _beside(answer: RunAnswer, paused: CombinationResult, plain: CombinationResu
     share = (after_ns + pause_ns) / after_ns
     mine, its = one.value * share, other.value
     numbers = f"{number_text(mine)} against {number_text(its)} IOPS"
-    lead = f"Between pauses of {format_duration_ns(pause_ns)} it is"
+    lead = f"Between pauses of {format_duration_ns(pause_ns)} it"
     low, high = other.ends
     if times_apart(mine, its) < DIFFERS_FROM or (low is not None and high is not None and low <= mine <= high):
         # the rates of a trial with pauses scatter with them: that of the other says how far a rate is known
-        told = f"{lead} as fast as without a pause, {numbers}"
+        told = f"{lead} is as fast as without a pause, {numbers}"
     else:
         change = change_between(mine, its, is_more_slower=False)
         ends = [end * share for end in one.ends if end is not None]
         # a rate of one trial with pauses is known as well as that
-        is_open = len(ends) == 2 and ends[0] <= its <= ends[1]
-        lead = lead.replace(" it is", " it looked") if is_open else lead
-        told = f"{lead} {change} {than_words(change)} without a pause, {numbers}"
+        verb = "looked" if len(ends) == 2 and ends[0] <= its <= ends[1] else "is"
+        told = f"{lead} {verb} {change} {than_words(change)} without a pause, {numbers}"
     lasting = [one.lasting_per_s for each in answer.rounds for one in each.tracked if each.target == paused.target]
     known = [rate for rate in lasting if rate is not None]
     return f"{told}; both from its cache, {number_text(min(known), 2)} last" if known else told
