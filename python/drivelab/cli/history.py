@@ -68,7 +68,7 @@ def command(
     kept = list(readable_runs())
     history = history_of(kept, target, with_every_kind=all_runs)
     # checks have numbers; other runs are told by what they came to
-    in_short = [] if any(row.numbers for row in history.rows) else _in_short(history, kept)
+    in_short = [] if history.has_numbers else _in_short(history, kept)
     if in_short:
         told = {row["run"]: row["answer"] for row in in_short}
         history = replace(history, rows=tuple(replace(row, answer=told[row.run]) for row in history.rows))

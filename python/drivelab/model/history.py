@@ -160,6 +160,11 @@ class History:
     with_other_drives: int = 0
 
     @property
+    def has_numbers(self) -> bool:
+        """Whether some run has numbers of a check; others are told by what they came to."""
+        return any(row.numbers for row in self.rows)
+
+    @property
     def with_other_drives_words(self) -> str:
         """``2 runs of it beside other drives: drivelab runs``; empty where there are none."""
         count = self.with_other_drives

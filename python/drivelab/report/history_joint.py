@@ -47,12 +47,11 @@ _ENDS: Mapping[str, Callable[[Sequence[tuple[float, str]]], tuple[float, str]]] 
 def joint_of_history(history: History) -> Joint:
     """The report: what first and last run say, the figure over dates, and all runs."""
     figure = over_dates(history.rows)
-    has_numbers = any(row.numbers for row in history.rows)
     return Joint(
         title=f"{history.target} over time",
         question=f"What did {history.target} give over time?",
         sentences=tuple(sentences(history)),
-        tables=(*([ends_table(history.rows)] if has_numbers else []), history_table(history.rows)),
+        tables=(*([ends_table(history.rows)] if history.has_numbers else []), history_table(history.rows)),
         figures=(figure,) if figure else (),
     )
 
@@ -113,7 +112,7 @@ def judged_sentences(history: History) -> list[str]:
 def _newest_answer(history: History) -> list[str]:
     """What the newest run came to, where there are no checks with numbers beside each other."""
     newest = next((row for row in reversed(history.rows) if row.answer), None)
-    if newest is None or any(row.numbers for row in history.rows):
+    if newest is None or history.has_numbers:
         return []
     return [ended(first_in_few_words((f"Newest ({newest.experiment}, {when(newest)}): {newest.answer}",))[0])]
 
