@@ -18,7 +18,8 @@ from compared_runs import write_compared_run
 
 from drivelab.analyse.fitness import judge_fitness
 from drivelab.analyse.verdict import judge_need
-from drivelab.answers.history import history_of, is_on
+from drivelab.answers.drive_of_run import is_on
+from drivelab.answers.history import history_of
 from drivelab.cli import main
 from drivelab.cli.history import history_lines
 from drivelab.model.estimate import Estimate
@@ -28,6 +29,7 @@ from drivelab.model.trial_summary import TrialSummary
 from drivelab.needs.load import load_need
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.history_joint import ends_table, joint_of_history, outcome
+from drivelab.report.outcome_words import short_verdict
 from drivelab.store.read import StoredRun, open_run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -209,6 +211,21 @@ def test_the_newest_check_is_told_with_its_verdict(kept: Kept) -> None:
     kept.last_with(status="interrupted", verdict=judge_need(load_need("etcd"), [], []).to_json())
     told = history_lines(history_of(kept.runs(), TARGET), plain=False)
     assert told[0].startswith("The newest complete check (2026-02-01 12:00) says no to etcd: 99 % of 2300-byte")
+
+
+def test_the_rate_that_a_check_was_asked_for_stands_in_its_row_and_in_the_first_sentence(kept: Kept) -> None:
+    mean = Estimate(2e6, 1.9e6, 2.1e6, "ns", 1000, 900.0, "")
+    writes = TrialSummary("sync-write-postgres", "", "durable_write", {"total_latency_ns_mean": mean})
+    for wanted in (600, 250):
+        kept.check()
+        verdict = judge_need(load_need("postgres"), [writes], [], at_least_per_s=wanted)
+        kept.last_with(verdict=verdict.to_json())
+    history = history_of(kept.runs(), TARGET)
+    assert [row.wanted_per_s for row in history.rows] == [600, 250]
+    assert [outcome(row) for row in history.rows] == ["no postgres at 600/s", "yes postgres at 250/s"]
+    told = history_lines(history, plain=False)
+    assert told[0].startswith("The newest check (2026-02-02 12:00) says yes to PostgreSQL at 250/s: ")
+    assert short_verdict(kept.runs()[-1].record.verdict).endswith("/s, wanted 250/s")
 
 
 def test_kinds_with_too_few_runs_are_not_listed_one_by_one(kept: Kept) -> None:

@@ -57,8 +57,17 @@ class ReadRun:
     burst_shares: Mapping[str, float] = field(default_factory=dict)
 
 
-def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
+def read_run(run: StoredRun, metrics: Collection[str], *, with_others_bursts: bool = False) -> ReadRun:
     """The trials of a run with these metrics.
+
+    Parameters
+    ----------
+    run : StoredRun
+        The run.
+    metrics : collection of str
+        Their names.
+    with_others_bursts : bool
+        Whether what other runs found of burst credit tells what lasts, too.
 
     Raises
     ------
@@ -70,7 +79,12 @@ def read_run(run: StoredRun, metrics: Collection[str]) -> ReadRun:
     conducts = conduct_of_trials(run)
     # any other experiment tells what was measured
     tells_lasting = run.record.experiment.get("name") in TELL_WHAT_LASTS
-    shares = {one.name: lasting_share(conducts[one.name].lasting, one.values) for one in trials if tells_lasting}
+    lasting = {
+        name: one.lasting_by_others if with_others_bursts else one.lasting
+        for name, one in conducts.items()
+        if tells_lasting
+    }
+    shares = {one.name: lasting_share(lasting.get(one.name, {}), one.values) for one in trials}
     known = {name: share for name, share in shares.items() if share is not None}
     bursts = _burst_shares(trials, burst_rates(run))
     return ReadRun(trials, units, conducts, order.titles, known, order.is_in_rounds, bursts)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
@@ -15,18 +16,18 @@ from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_text, measured_targets
+from drivelab.answers.others_bursts import are_told_by_others, left_of_bursts
 from drivelab.answers.side_facts import differences, facts_of_side
 from drivelab.answers.trial_notes import perhaps_bursts, trial_notes
 from drivelab.model.apart import RUNS_MIN
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
-from drivelab.model.lasting_rate import KNOWN_FROM, TOKEN_UNITS
 from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
-from drivelab.model.units import format_quantity, quantity_in_words
+from drivelab.model.units import format_quantity
 from drivelab.store.read import StoredRun
 
 _METRICS_APART = metrics_apart(COMPARED_METRICS)
@@ -73,7 +74,9 @@ def compare_runs(
     if not 0 < margin < 1:
         raise DrivelabError("U011", f"a margin of {100 * margin:g} % is not between 0 % and 100 %")
     _refuse_twice([*base, *new])
-    sides = [[read_run(run, {*COMPARED_METRICS, *_METRICS_APART, *metrics}) for run in runs] for runs in (base, new)]
+    read = partial(read_run, metrics={*COMPARED_METRICS, *_METRICS_APART, *metrics})
+    by_others = are_told_by_others(base, new)
+    sides = [[read(run, with_others_bursts=by_others) for run in runs] for runs in (base, new)]
     units = {name: unit for side in sides for run in side for name, unit in run.units.items()}
     _refuse_unknown(metrics, units, [*base, *new])
     places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
@@ -92,7 +95,7 @@ def compare_runs(
             (theirs, {row.target_new for row in compared.rows}),
         )
     ]
-    known = _known_bursts((*base, *new))
+    known = left_of_bursts((*base, *new))
     perhaps = _perhaps_bursts((*base, *new), [read for side in sides for read in side])
     perhaps = {target: rate for target, rate in perhaps.items() if target not in known}
     return Comparison(
@@ -106,7 +109,12 @@ def compare_runs(
         left_out_base=left_out[0],
         left_out_new=left_out[1],
         perhaps_bursts=perhaps,
-        notes=(*_of_bursts(perhaps), *known.values(), *_of_lasting([*ours, *theirs]), *_notes(base, new, compared)),
+        notes=(
+            *_of_bursts(perhaps),
+            *_of_known_bursts(known, is_of_rates=not by_others),
+            *_of_lasting([*ours, *theirs]),
+            *_notes(base, new, compared),
+        ),
         part_differences=_part_differences(base, new),
         distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
     )
@@ -266,20 +274,9 @@ def _perhaps_bursts(runs: Sequence[StoredRun], read: Sequence[ReadRun]) -> dict[
     return found
 
 
-def _known_bursts(runs: Sequence[StoredRun]) -> dict[str, str]:
-    """What is left of the numbers of a target when its credit is used up, where a run knew it from another one."""
-    found: dict[str, str] = {}
-    for run in runs:
-        labels = [as_text(one.get("label")) for one in run.record.targets]
-        for finding in run.findings if len(labels) == 1 else ():
-            if KNOWN_FROM in finding.evidence:
-                target = labels[0]
-                left = quantity_in_words(
-                    float(finding.evidence["base_per_s"]), TOKEN_UNITS[finding.evidence.get("token", "I/Os")]
-                )
-                rest = f"{left.replace(' a', ' I/Os a')} are left, as run {finding.evidence[KNOWN_FROM]} found"
-                found[target] = f"The numbers of {target} are on burst credit: without it {rest}."
-    return found
+def _of_known_bursts(known: Mapping[str, str], *, is_of_rates: bool) -> Iterator[str]:
+    what = "numbers" if is_of_rates else "latencies"
+    yield from (f"The {what} of {target} are on burst credit: without it {left}." for target, left in known.items())
 
 
 def _of_bursts(perhaps: Mapping[str, float]) -> Iterator[str]:

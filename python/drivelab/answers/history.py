@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,18 +9,19 @@ from typing import Any
 
 from drivelab.analyse.newest_run import RunOfHistory, judge_newest
 from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
+from drivelab.answers.drive_of_run import drive_names, facts_before, is_on
 from drivelab.answers.measured_on import as_text
+from drivelab.answers.others_bursts import left_of_bursts
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.history import NUMBERS, History, HistoryRow
 from drivelab.model.lasting_rate import as_it_lasts, seen_here
-from drivelab.model.verdict import verdicts_in
+from drivelab.model.verdict import COMMITS, verdicts_in
 from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 
 BUSY, CHECK = "busy machine", "check"
 _OTHERS_WORK = "foreign-work"
-_SCRATCH = "scratch:"
 
 
 def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool = False) -> History:
@@ -51,7 +51,7 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
     if not has_every_kind:
         same = [run for run in same if _kind(run) == CHECK]
         kinds -= Counter({CHECK: len(same)})
-    is_simulated = bool(same) and bool(_before(same[-1].record).get("simulated"))
+    is_simulated = bool(same) and bool(facts_before(same[-1].record).get("simulated"))
     rows: list[HistoryRow] = []
     known: dict[str, str] = {}
     judged: list[RunOfHistory] = []
@@ -73,6 +73,7 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         judged=() if is_simulated else judge_newest(judged, units),
         other_kinds={} if has_every_kind else dict(kinds),
         is_simulated=is_simulated,
+        left_of_burst=next(reversed(left_of_bursts(same).values()), ""),
     )
 
 
@@ -100,47 +101,9 @@ def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunO
     return RunOfHistory(run.name, kind, left_out, quiet)
 
 
-def is_on(target: str, record: RunRecord) -> bool:
-    """Whether a run was made on what was typed: a label, the word that it was made with, a path to it, or its drive."""
-    path = os.path.realpath(target)
-    labels = [as_text(one.get("label")) for one in record.targets]
-    words = [as_text((one.get("facts_before") or {}).get("text")) for one in record.targets]
-    # at a path another drive may be mounted now
-    made_for_it = [word for word in words if word.startswith(_SCRATCH)]
-    paths = [label for label in labels if label.startswith("/")]
-    paths += [as_text((one.get("facts_before") or {}).get("path")) for one in record.targets]
-    is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(_before(record))]
-    return is_beneath or target in (*labels, *made_for_it) or path in [os.path.realpath(one) for one in paths if one]
-
-
-def drive_names(record: RunRecord) -> frozenset[str]:
-    """Serials and WWN of the one drive beneath the one target of a run; none where there are several, or nobody knows.
-
-    A scratch drive is none: it lies on whatever drive there was room on.
-    """
-    return names_of_drives(_before(record))
-
-
-def names_of_drives(facts: Mapping[str, Any]) -> frozenset[str]:
-    """The same of the facts of a target."""
-    drives = _drives(facts)
-    if len(drives) != 1:
-        return frozenset()
-    found = (*(drives[0].get("serials") or ()), drives[0].get("wwn"))
-    return frozenset(as_text(name) for name in found if name)
-
-
-def _drives(facts: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return () if facts.get("kind") == "scratch" else facts.get("drives") or ()
-
-
-def _before(record: RunRecord) -> Mapping[str, Any]:
-    return record.targets[0].get("facts_before") or {} if len(record.targets) == 1 else {}
-
-
 def _facts_of(record: RunRecord) -> dict[str, str]:
     """What numbers may depend on, as far as it is known."""
-    facts = _before(record)
+    facts = facts_before(record)
     drives = facts.get("drives") or [{}]
     smart: Sequence[Mapping[str, Any]] = record.targets[0].get("smart_before") or ({},)
     used = smart[0].get("percentage_used")
@@ -179,6 +142,7 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], lef
         left_out=left_out,
         error=record.error,
         outcomes=outcomes if len(outcomes := _outcomes(record)) > 1 else {},
+        wanted_per_s=_wanted_per_s(record),
     )
 
 
@@ -186,6 +150,12 @@ def _estimates(run: StoredRun, trial: str) -> dict[str, Estimate]:
     """The numbers of a trial as the check that it is of told them."""
     row = run.trial(trial)
     return as_it_lasts(run.estimates_of(row), seen_here(findings_in(row["findings_json"], trial)))
+
+
+def _wanted_per_s(record: RunRecord) -> float | None:
+    """Commits a second that a check of one program was asked for."""
+    asked = [one["threshold"] for one in record.verdict.get("checks") or ()]
+    return next((float(one["limit"]) for one in asked if one["metric"] == COMMITS), None)
 
 
 def _outcomes(record: RunRecord) -> Counter[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from drivelab.analyse.findings import burst_credit
 from drivelab.analyse.known_burst import KnownBurst
-from drivelab.answers.history import names_of_drives
+from drivelab.answers.drive_of_run import is_same_drive
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.target import TargetFacts
@@ -28,7 +27,7 @@ def known_bursts(directories: Iterable[Path], target: TargetFacts) -> tuple[Know
     """
     facts = target.to_json()
     for run in _readable(directories):
-        if len(run.record.targets) == 1 and _is_same_drive(facts, run.record.targets[0].get("facts_before") or {}):
+        if len(run.record.targets) == 1 and is_same_drive(facts, run.record.targets[0].get("facts_before") or {}):
             found = [one for one in run.findings if one.code == burst_credit.CODE and one.evidence.get("base_per_s")]
             if found:
                 return tuple(_known(one, run.name) for one in found)
@@ -44,10 +43,3 @@ def _readable(directories: Iterable[Path]) -> Iterator[StoredRun]:
     for directory in directories:
         with suppress(DrivelabError):
             yield open_run(directory)
-
-
-def _is_same_drive(facts: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Whether it is one model, or a drive with the same serial or WWN."""
-    if facts.get("simulated") or others.get("simulated"):
-        return bool(facts.get("simulated") == others.get("simulated"))
-    return bool(names_of_drives(facts) & names_of_drives(others))

@@ -41,7 +41,9 @@ class StoredConduct:
     label : str
         What the trial is for people.
     lasting : mapping of str to float
-        What lasts of its rates, by metric, where they are those of a cache.
+        What lasts of its rates, by metric, where they are those of a cache, as the run saw it.
+    lasting_by_others : mapping of str to float
+        The same, with what other runs found of the drive's burst credit.
     """
 
     conduct: TrialConduct
@@ -49,6 +51,7 @@ class StoredConduct:
     warnings: Collection[str] = ()
     label: str = ""
     lasting: Mapping[str, float] = field(default_factory=dict)
+    lasting_by_others: Mapping[str, float] = field(default_factory=dict)
 
 
 def conduct_of_trials(run: StoredRun) -> dict[str, StoredConduct]:
@@ -81,9 +84,8 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
             invalid=sorted({*invalid, *of_run}),
         )
         warnings = {one.code for one in of_trial if one.severity == "warning"}
-        found[name] = StoredConduct(
-            conduct, amount_words(workload), warnings, label or "", lasting_rates(seen_here(of_trial))
-        )
+        lasting = [lasting_rates(told) for told in (seen_here(of_trial), of_trial)]
+        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "", *lasting)
     return found
 
 

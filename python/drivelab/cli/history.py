@@ -76,7 +76,7 @@ def command(
         rows = [row.to_json() for row in history.rows]
         judged = [one.to_json() for one in history.judged]
         found = {"schema": SCHEMA, "target": target, "left_out": history.others, "judged": judged, "runs": rows}
-        found["other_kinds"] = dict(history.other_kinds)
+        found |= {"other_kinds": dict(history.other_kinds), "left_of_burst": history.left_of_burst}
         print(json.dumps(found, indent=2))
         return
     if not history.rows:
@@ -131,6 +131,7 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     footer = [f"{history.others} of the same path left out: another drive was beneath"] if history.others else []
     footer += wrapped(f"{words}: --all", WIDTH, plain) if (words := history.other_kinds_words) else []
     footer += wrapped(history.with_other_drives_words, WIDTH, plain)
+    footer += wrapped(history.left_of_burst_words, WIDTH, plain)
     footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []
     # the line about older ones

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from drivelab.answers.history import is_on
+from drivelab.answers.drive_of_run import is_on
 from drivelab.cli.run_in_short import record_of, row_of, run_lines
 from drivelab.model.errors import DrivelabError
 from drivelab.store.find_run import all_kept, kept_followed, kept_runs

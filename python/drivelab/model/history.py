@@ -77,6 +77,8 @@ class HistoryRow:
         its verdict.
     outcomes : mapping of str to int
         Of a check for several programs that ended differently: how many of them ended how; else empty.
+    wanted_per_s : float or None
+        How many commits a second the check was asked for; None where for none.
     numbers : mapping of str to Estimate
         By the names of `NUMBERS`; what a run did not measure is missing.
     facts : mapping of str to str
@@ -104,6 +106,7 @@ class HistoryRow:
     left_out: str = ""
     error: str = ""
     outcomes: Mapping[str, int] = field(default_factory=dict)
+    wanted_per_s: float | None = None
 
     @property
     def is_full(self) -> bool:
@@ -120,6 +123,7 @@ class HistoryRow:
             "outcome": self.outcome,
             "outcomes": dict(self.outcomes),
             "answer": self.answer,
+            "wanted_per_s": self.wanted_per_s,
             "numbers": {name: estimate.to_json() for name, estimate in self.numbers.items()},
             "facts": dict(self.facts),
             "changes": list(self.changes),
@@ -149,6 +153,8 @@ class History:
         Whether it is a model.
     with_other_drives : int
         Runs of it and other targets together: they are left out.
+    left_of_burst : str
+        What is left of its numbers without burst credit, where a run of it found that; else empty.
     """
 
     target: str
@@ -158,11 +164,17 @@ class History:
     other_kinds: Mapping[str, int] = field(default_factory=dict)
     is_simulated: bool = False
     with_other_drives: int = 0
+    left_of_burst: str = ""
 
     @property
     def has_numbers(self) -> bool:
         """Whether some run has numbers of a check; others are told by what they came to."""
         return any(row.numbers for row in self.rows)
+
+    @property
+    def left_of_burst_words(self) -> str:
+        """``On burst credit; without it 300 I/Os a second are left, as run NAME found``; empty where none is known."""
+        return f"On burst credit; without it {self.left_of_burst}" if self.left_of_burst else ""
 
     @property
     def with_other_drives_words(self) -> str:

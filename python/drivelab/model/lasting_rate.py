@@ -9,6 +9,7 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
+from drivelab.model.units import format_quantity, quantity_in_words
 
 METHOD = "what lasts, once the cache is full"
 # whether a drive is still fast when nearly full is asked of what is left, not of its cache
@@ -50,6 +51,14 @@ def lasting_rate(findings: Iterable[Finding], metric: str) -> LastingRate | None
 def seen_here(findings: Iterable[Finding]) -> list[Finding]:
     """The findings without what another run found: runs beside each other tell what each of them saw."""
     return [one for one in findings if KNOWN_FROM not in one.evidence]
+
+
+def left_without_credit(finding: Finding) -> str:
+    """``300 I/Os a second are left, as run NAME found``: of a finding that another run's burst is behind."""
+    evidence = finding.evidence
+    base, is_of_bytes = float(evidence["base_per_s"]), evidence.get("token", "I/Os") == "bytes"
+    rate = quantity_in_words(base, "B/s") if is_of_bytes else f"{format_quantity(base, '1/s')} I/Os a second"
+    return f"{rate} are left, as run {evidence[KNOWN_FROM]} found"
 
 
 def lasting_rates(findings: Sequence[Finding]) -> dict[str, float]:

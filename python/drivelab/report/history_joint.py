@@ -13,7 +13,7 @@ from drivelab.model.names import counted
 from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
-from drivelab.report.numerals import rate_text, value_writer
+from drivelab.report.numerals import number_text, rate_text, value_writer
 from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.reported_findings import ended
@@ -69,6 +69,8 @@ def sentences(history: History) -> list[str]:
         told.append(f"Since the run before, something else had changed in {counted(changes, 'run')}: see the marks.")
     if words := history.other_kinds_words:
         told.append(f"{capitalised(words)}.")
+    if words := history.left_of_burst_words:
+        told.append(f"{words}.")
     if words := history.with_other_drives_words:
         told.append(f"{words}.")
     if history.others:
@@ -90,7 +92,7 @@ def judged_sentences(history: History) -> list[str]:
         newest = (whole or checks)[-1]
         kind = "The newest check" if newest is checks[-1] else "The newest complete check"
         verdict = f" {_SAYS[newest.outcome]}" if newest.need and newest.outcome in _SAYS else ":"
-        told.append(ended(first_in_few_words((f"{kind} ({when(newest)}){verdict} {newest.answer}",))[0]))
+        told.append(ended(first_in_few_words((f"{kind} ({when(newest)}){verdict} {_answer(newest)}",))[0]))
     elif not known:
         told += _newest_answer(history)
     if few := [one for one in history.judged if not one.rows]:
@@ -107,6 +109,17 @@ def judged_sentences(history: History) -> list[str]:
         why = f" ({', '.join(whys)})" if whys else ""
         told.append(f"No run here shows the drive undisturbed{why}, so there is nothing to judge.")
     return told
+
+
+def _answer(row: HistoryRow) -> str:
+    """The sentence of a verdict; the rate that was asked for stands behind the program, where no words cut it off."""
+    program, _, told = row.answer.partition(": ")
+    return f"{program}{_wanted(row)}: {told}" if row.wanted_per_s else row.answer
+
+
+def _wanted(row: HistoryRow) -> str:
+    """`` at 250/s``: the commits a second that were asked for; empty where none were."""
+    return f" at {number_text(row.wanted_per_s)}/s" if row.wanted_per_s else ""
 
 
 def _newest_answer(history: History) -> list[str]:
@@ -217,7 +230,7 @@ def outcome(row: HistoryRow) -> str:
     if row.need and row.outcome == "no_limit":
         return f"{_UNKNOWN} {row.need}"
     # the verdict first: of a narrow column the end is cut
-    return " ".join(filter(None, (_OUTCOMES.get(row.outcome, row.outcome), row.need)))
+    return " ".join(filter(None, (_OUTCOMES.get(row.outcome, row.outcome), row.need))) + _wanted(row)
 
 
 def conduct(row: HistoryRow) -> str:

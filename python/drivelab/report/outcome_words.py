@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from drivelab.model.units import format_quantity
+from drivelab.model.verdict import COMMITS
 
 WORDS = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "no_limit": "No limit"}
 # one for each need; of several that end differently the sentence tells each. Where there is room for a few letters
@@ -18,7 +19,8 @@ _IN_A_LIST = {"pass": "yes", "fail": "no", "undecided": "undecided"}
 def short_verdict(verdict: Mapping[str, Any]) -> str:
     """The verdict of a check as it is stored, in a few words; empty where there is none.
 
-    ``yes: etcd``, ``no: PostgreSQL 991/s, wanted 2 000/s``, ``PostgreSQL 730/s``, ``fit for 4 of 5, no: Consul``.
+    ``yes: etcd``, ``yes: PostgreSQL 300/s, wanted 250/s``,
+    ``no: PostgreSQL 991/s, wanted 2 000/s``, ``PostgreSQL 730/s``, ``fit for 4 of 5, no: Consul``.
     """
     if verdicts := verdict.get("verdicts"):
         found = {
@@ -40,8 +42,11 @@ def short_verdict(verdict: Mapping[str, Any]) -> str:
             return str(verdict.get("sentence") or title).partition(", ")[0]
         left = (verdict.get("forecast") or {}).get("lasting_commits_per_s")
         return f"{title} {_quantity(left or commits['value'], '1/s')}"
-    missed = [one for one in verdict.get("checks") or () if one.get("outcome") == outcome != "pass"]
-    return f"{_IN_A_LIST[outcome]}: {title}{_short_of(missed[0]) if missed else ''}"
+    checks = verdict.get("checks") or ()
+    deciding = [one for one in checks if one.get("outcome") == outcome != "pass"]
+    # a rate that somebody asked for is told, also where it is reached
+    deciding += [one for one in checks if (one.get("threshold") or {}).get("metric") == COMMITS]
+    return f"{_IN_A_LIST[outcome]}: {title}{_short_of(deciding[0]) if deciding else ''}"
 
 
 def outcome_on(verdict: Mapping[str, Any], name: str) -> str:

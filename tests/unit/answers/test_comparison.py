@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 from compared_runs import write_compared_run
 
 from drivelab.answers.comparison import compare_runs
+from drivelab.answers.others_bursts import are_told_by_others
 from drivelab.model.comparison import Comparison
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
@@ -232,6 +233,18 @@ def test_what_a_run_knew_of_the_burst_of_its_drive_is_no_perhaps(made: MakeRun) 
     notes = " ".join(compared(made(), made(findings=[known])).notes)
     assert "are on burst credit: without it 300 I/Os a second are left, as run monday-burst found." in notes
     assert "may be those of a burst" not in notes
+
+
+def test_a_known_burst_is_told_by_what_is_left_of_it_where_it_stands_beside_another_drive(made: MakeRun) -> None:
+    facts = {"token": "I/Os", "base_per_s": 300.0, KNOWN_FROM: "monday-burst"}
+    known = Finding("burst-credit", "warning", "on burst credit, and 300 a second without it", evidence=facts)
+    volume = made(findings=[known])
+    same, other = made(), made(label="nvme1n1", serial="OTHER")
+    # the same drive, before anybody knew: what was measured stands beside what was measured
+    assert not are_told_by_others([same], [volume])
+    assert are_told_by_others([other], [volume])
+    assert are_told_by_others([volume], [volume])
+    assert "latencies of sdb are on burst credit" in " ".join(compared(other, volume).notes)
 
 
 def test_what_several_runs_have_in_common_is_noted_once(made: MakeRun) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from drivelab.answers.history import is_on
+from drivelab.answers.drive_of_run import is_on
 from drivelab.store.read import open_run
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"

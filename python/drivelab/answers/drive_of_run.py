@@ -1,0 +1,58 @@
+"""Which drive a run was made on: by its serial or WWN, whatever its path was, by the path where it has neither."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from drivelab.answers.measured_on import as_text
+from drivelab.store.run_record import RunRecord
+
+_SCRATCH = "scratch:"
+
+
+def is_on(target: str, record: RunRecord) -> bool:
+    """Whether a run was made on what was typed: a label, the word that it was made with, a path to it, or its drive."""
+    path = os.path.realpath(target)
+    labels = [as_text(one.get("label")) for one in record.targets]
+    words = [as_text((one.get("facts_before") or {}).get("text")) for one in record.targets]
+    # at a path another drive may be mounted now
+    made_for_it = [word for word in words if word.startswith(_SCRATCH)]
+    paths = [label for label in labels if label.startswith("/")]
+    paths += [as_text((one.get("facts_before") or {}).get("path")) for one in record.targets]
+    is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(facts_before(record))]
+    return is_beneath or target in (*labels, *made_for_it) or path in [os.path.realpath(one) for one in paths if one]
+
+
+def drive_names(record: RunRecord) -> frozenset[str]:
+    """Serials and WWN of the one drive beneath the one target of a run; none where there are several, or nobody knows.
+
+    A scratch drive is none: it lies on whatever drive there was room on.
+    """
+    return names_of_drives(facts_before(record))
+
+
+def names_of_drives(facts: Mapping[str, Any]) -> frozenset[str]:
+    """The same of the facts of a target."""
+    drives = _drives(facts)
+    if len(drives) != 1:
+        return frozenset()
+    found = (*(drives[0].get("serials") or ()), drives[0].get("wwn"))
+    return frozenset(as_text(name) for name in found if name)
+
+
+def _drives(facts: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return () if facts.get("kind") == "scratch" else facts.get("drives") or ()
+
+
+def facts_before(record: RunRecord) -> Mapping[str, Any]:
+    """The facts of the one target of a run; none where it has several."""
+    return record.targets[0].get("facts_before") or {} if len(record.targets) == 1 else {}
+
+
+def is_same_drive(facts: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    """Whether it is one model, or a drive with the same serial or WWN."""
+    if facts.get("simulated") or others.get("simulated"):
+        return bool(facts.get("simulated") == others.get("simulated"))
+    return bool(names_of_drives(facts) & names_of_drives(others))
