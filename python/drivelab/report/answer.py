@@ -81,6 +81,12 @@ class VerdictBlock:
     is_open_by_own_time: bool = False
 
     @property
+    def named(self) -> str:
+        """What is fit or not, in a list: ``etcd``, ``etcd (below what is recommended)``."""
+        is_below = self.outcome == "pass" and any(check.outcome == "fail" for check in self.checks)
+        return f"{self.title} (below what is recommended)" if is_below else self.title
+
+    @property
     def short_sentence(self) -> str:
         """Its sentence, with the range of a rate beside the rate: ``commit 1 460 a second (399 to 7 630)``."""
         return _RATE_WITH_RANGE.sub(_short_rate, self.sentence)

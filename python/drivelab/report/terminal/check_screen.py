@@ -199,7 +199,7 @@ class _Writer:
         for block in judged[:count]:
             yield self._told(block.outcome, self._in_a_line(block))
         for outcome in ("undecided", "pass"):
-            if also := [block.title for block in judged[count:] if block.outcome == outcome]:
+            if also := [block.named for block in judged[count:] if block.outcome == outcome]:
                 is_first = all(one.outcome != outcome for one in judged[:count])
                 yield self._told(outcome, f"{'' if is_first else 'also '}{', '.join(also)}")
         for block in without:
@@ -213,7 +213,7 @@ class _Writer:
         """A need, what was measured for it, and the limit."""
         decisive = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         if decisive is not None:
-            return self._criterion(block.title, decisive)
+            return self._criterion(block.named, decisive)
         return parts_within(block.short_sentence or block.title, self._width - _WORD_WIDTH)
 
     def _criterion(self, first: str, check: CheckLine) -> str:
