@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.apart import ABOUT_THE_SAME, are_apart
+from drivelab.model.judged_metric import P99
 from drivelab.model.level_words import is_quantity, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.report.numerals import span_between, value_writer
-from drivelab.report.parts_of_text import capitalised, name_in, shortened
+from drivelab.report.parts_of_text import capitalised, in_any_of, name_in, shortened
 from drivelab.report.sentences.contest import DIFFERS_FROM, firsts_apart, times_apart
 from drivelab.report.sentences.effect_words import change_between, is_of_a_size, than_words
 from drivelab.report.sentences.overall import overall_sentences
+from drivelab.report.sentences.queue_depth import QUEUE_DEPTH
 
 WORDS_MAX = 30
 _LEVELS_MAX = 4
@@ -29,7 +31,7 @@ _DURABILITIES = ("", "durable only at the end: ", "not durable: ")
 
 
 def value_sentences(answer: RunAnswer) -> Iterator[str]:
-    """What was measured, at the levels of the first factor that was varied; at most a sentence.
+    """What was measured at the levels of the first factor that was varied, a sentence or one for each of two workloads.
 
     Where many workloads have several levels each, two: which level is the fastest over all, and in how many.
 
@@ -55,7 +57,7 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         yield (
             _lead(answer, list(groups.values()), factor)
             if has_lead
-            else _of_workloads(list(groups.values()), factor, varied[1:])
+            else _of_workloads(answer, list(groups.values()), factor, varied[1:])
         )
     elif len(groups) == 1 and (change := _change_of_curve(next(iter(groups.values())), factor)):
         yield f"{capitalised(rows[0].label)}: {change}."
@@ -66,7 +68,7 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
             for members in groups.values()
         ]
         both = "; ".join(told)
-        yield f"{capitalised(both if len(both.split()) <= WORDS_MAX else told[0])}."
+        yield from (f"{capitalised(one)}." for one in ([both] if len(both.split()) <= WORDS_MAX else told))
 
 
 def _open_words(answer: RunAnswer, members: Sequence[CombinationResult], factor: str) -> str:
@@ -137,9 +139,16 @@ def _of_levels(members: Sequence[CombinationResult], factor: str, name: str = ""
         phrase, words = levels_phrase({factor: level}) if level else "", level_text(factor, level)
         # the factor is named once, and not at all where its levels speak for themselves
         lead = "" if phrase in ("", words) else "at " if is_curve else "" if told else "with "
-        told.append(f"{_value(one)} {lead}{words if told else phrase}".strip())
+        told.append(f"{_value(one)} {lead}{words if told else phrase}{_evenness(one, factor)}".strip())
     more = f" and {len(members) - len(shown)} more" if len(shown) < len(members) and not is_curve else ""
     return f"{name or members[0].label}: {', '.join(told)}{more}"
+
+
+def _evenness(one: CombinationResult, factor: str) -> str:
+    """`` (p99 10.1 ms)``: how long an I/O may take behind a rate at a queue depth, where its median is not told."""
+    p99 = one.metrics.get(P99)
+    is_asked = factor == QUEUE_DEPTH and metric_of(one.judged_metric).quantity != "latency"
+    return f" (p99 {value_writer(P99)(p99.median)})" if is_asked and p99 is not None else ""
 
 
 def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
@@ -175,7 +184,7 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
 def _lead(answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
     """``ext4 leads beyond the scatter in 6 of 12 workloads, xfs in 4``; ``ext4 and xfs lead in 4 of 12 each``."""
     ranked = [_ranked(members) for members in groups]
-    judged = [one for one in (*(answer.effects or answer.contrasts), *answer.pairs) if one.factor == factor]
+    judged = _judged(answer, factor)
     # the verdicts of the table, where there are some
     has_verdicts = any(one.p_value is not None for one in judged)
     are_ahead = [_is_ahead(ranking, factor, judged) for ranking in ranked] if has_verdicts else _are_ahead(ranked)
@@ -201,6 +210,34 @@ def _lead(answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], fact
         return short
     named = f"{short.removesuffix('.')}: {led[first][0]}."
     return named if len(named.split()) <= WORDS_MAX else short
+
+
+def _judged(answer: RunAnswer, factor: str) -> list[LevelEffect]:
+    """What the table says of pairs of its levels."""
+    return [one for one in (*(answer.effects or answer.contrasts), *answer.pairs) if one.factor == factor]
+
+
+def _verdict_of_pairs(
+    answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], factor: str
+) -> tuple[str, bool]:
+    """``xfs is faster than ext4 in 1 of 4 workloads (Kafka)``, ``ext4 and xfs are not told apart in any of 9``.
+
+    Empty where nobody looked whether the two levels differ. And whether both are named in the order of the levels.
+    """
+    judged = _judged(answer, factor)
+    if not judged:
+        return "", False
+    names = [level_text(factor, one.levels.get(factor, "")) for one in groups[0]]
+    winners = [of[0] for of in map(_ranked, groups) if _is_ahead(of, factor, judged)]
+    won = Counter(level_text(factor, one.levels.get(factor, "")) for one in winners).most_common()
+    if not won:
+        return f"{capitalised(names_in_words(names))} are not told apart {in_any_of(len(groups), 'workload')}", True
+    (leader, most), *slower = won
+    other = next(name for name in names if name != leader)
+    count = f"all {most}" if most == len(groups) else f"{most} of {len(groups)}"
+    where = f" ({name_in(winners[0].label)})" if len(winners) == 1 else ""
+    behind = "".join(f", slower in {count}" for _, count in slower)
+    return f"{capitalised(leader)} is faster than {other} in {count} workloads{where}{behind}", False
 
 
 def _ranked(members: Sequence[CombinationResult]) -> list[CombinationResult]:
@@ -231,11 +268,13 @@ def _are_ahead(ranked: Sequence[Sequence[CombinationResult]]) -> list[bool]:
     ]
 
 
-def _of_workloads(groups: Sequence[Sequence[CombinationResult]], factor: str, others: Sequence[str]) -> str:
+def _of_workloads(
+    answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], factor: str, others: Sequence[str]
+) -> str:
     """``Median latency with ext4 and xfs: etcd 531 and 320 us; not durable: Kafka 5 and 4 us``: what is durable first.
 
-    Where the levels are numbers and no workload differs between them beyond the scatter, the span of all is told; of
-    more than two levels the first.
+    Of two levels first in how many workloads which is faster. Where the levels are numbers and no workload differs
+    between them beyond the scatter, the span of all is told; of more than two levels the first.
     """
     members = [of[0] for of in groups]
     level = members[0].levels.get(factor, "")
@@ -251,9 +290,13 @@ def _of_workloads(groups: Sequence[Sequence[CombinationResult]], factor: str, ot
     where += f" and {_without_factor(factor, min(pairs))}" if is_pair else ""
     # the others are at their first levels
     firsts = {name: members[0].levels[name] for name in others if name in members[0].levels}
-    where += f" ({levels_phrase(firsts)})" if firsts and where else ""
-    lead = " with ".join(filter(None, (what, where)))
-    told = f"{lead}: " if lead else ""
+    at_firsts = levels_phrase(firsts) if firsts and where else ""
+    where += f" ({at_firsts})" if at_firsts else ""
+    lead = f"{' with '.join(filter(None, (what, where)))}: ".removeprefix(": ")
+    verdict, are_named = _verdict_of_pairs(answer, groups, factor) if is_pair else ("", False)
+    # the two levels are named once, in the order of the numbers
+    lead = "".join(f"{one} " for one in (what, f"at {at_firsts}" if at_firsts else "") if one) if are_named else lead
+    told = f"{verdict}: {lead}" if verdict else lead
     # what survives a power cut is what counts
     ordered = sorted(members, key=_durability)
     for count, one in enumerate(ordered):

@@ -48,6 +48,16 @@ def test_of_many_numbers_the_first_and_the_last_and_of_many_names_how_many_more(
     ]
 
 
+def test_rates_at_depths_stand_with_how_long_99_percent_of_the_ios_take_at_most() -> None:
+    p99 = RepeatedMetric(10.1e6, 9e6, 11e6, "ns", 3)
+    one, four = (row(rate, metric=THROUGHPUT, queue_depth=depth) for rate, depth in ((1.57e9, "1"), (1.49e9, "4")))
+    with_p99 = [replace(each, metrics={**each.metrics, "total_latency_ns_p99": p99}) for each in (one, four)]
+    other = row(1.09e9, "buffered", THROUGHPUT)
+    assert told(with_p99[0], replace(with_p99[1], metrics=four.metrics), other) == [
+        "Appends: 1.57 GB/s at queue depth 1 (p99 10.1 ms), 1.49 GB/s at 4; buffered: 1.09 GB/s."
+    ]
+
+
 def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
     rows = [
         row(value, label, is_durable=label != "Kafka: 16 KiB, synced at the end", filesystem=name)
@@ -74,6 +84,48 @@ def test_of_many_workloads_the_first_level_what_is_durable_first() -> None:
     # another factor is at its first level
     jobs = [replace(one, levels={**one.levels, "job_count": count}) for count in ("1", "4") for one in rows]
     assert told(*jobs)[0].startswith("Median latency with ext4 and xfs (job count 1): etcd 530 and 100 us;")
+
+
+def test_of_two_levels_in_many_workloads_it_is_said_first_which_is_faster_and_in_how_many() -> None:
+    values = {"etcd: 2300 B": (263e3, 318e3), "Kafka: 16 KiB": (5e3, 4e3), "Redis: 64 B": (98e3, 97e3)}
+    rows = [
+        row(value, label, filesystem=name)
+        for label, pair in values.items()
+        for name, value in zip(("ext4", "xfs"), pair, strict=True)
+    ]
+    unsettled = [
+        LevelEffect(
+            "sdb",
+            label,
+            "filesystem",
+            "xfs",
+            "ext4",
+            LATENCY,
+            *_ratio(after / before),
+            "not settled",
+            0.05,
+            0.2,
+            0.4,
+            1,
+        )
+        for label, (before, after) in values.items()
+    ]
+
+    def said(*effects: LevelEffect) -> str:
+        (sentence,) = value_sentences(RunAnswer(tuple(rows), effects=effects))
+        return plain_text(sentence)
+
+    numbers = "etcd 263 and 318 us; Kafka 5.00 and 4.00 us; and 1 more."
+    assert said(*unsettled) == f"ext4 and xfs are not told apart in any of 3 workloads: median latency {numbers}"
+    settled = [replace(one, verdict="matters") if one.workload.startswith("Kafka") else one for one in unsettled]
+    told = f"xfs is faster than ext4 in 1 of 3 workloads (Kafka): median latency with ext4 and xfs: {numbers}"
+    assert said(*settled) == told
+    both = [replace(one, verdict="matters") for one in unsettled[:2]]
+    assert said(*both, *unsettled[2:]).startswith("ext4 is faster than xfs in 1 of 3 workloads, slower in 1: median")
+
+
+def _ratio(value: float) -> tuple[Estimate, tuple[float, ...]]:
+    return Estimate(value, value, value, "1", 3, 3.0, ""), (value,) * 3
 
 
 def test_what_one_sync_at_the_end_makes_durable_is_told_as_that_and_is_not_called_lost() -> None:
@@ -129,12 +181,13 @@ def test_a_sentence_of_many_workloads_is_cut_at_thirty_words() -> None:
     assert len(sentence.split()) <= 30
 
 
-def test_a_second_workload_is_told_while_the_sentence_stays_short() -> None:
+def test_a_second_workload_is_told_in_the_same_sentence_while_that_stays_short() -> None:
     both = [row(1e5, label, filesystem=name) for label in ("small", "large") for name in ("raw", "ext4", "xfs")]
     assert told(*both) == ["Small: 100 us raw, 100 us ext4, 100 us xfs; large: 100 us raw, 100 us ext4, 100 us xfs."]
     label = "writes of 4 KiB each of which is synced before the next one begins"
     assert told(*both[:3], *(row(1e5, label, filesystem=name) for name in ("raw", "ext4", "xfs"))) == [
-        "Small: 100 us raw, 100 us ext4, 100 us xfs."
+        "Small: 100 us raw, 100 us ext4, 100 us xfs.",
+        f"{label.capitalize().replace('kib', 'KiB')}: 100 us raw, 100 us ext4, 100 us xfs.",
     ]
 
 
