@@ -180,7 +180,7 @@ def _sentences(
     called = names if len(set(names)) == len(runs) and all(names) else [run.name for run in runs]
     if len(runs) == len(sets) and all(run.answer.buckets for run in runs):
         # a mean over bursts, rests and what follows is none of the rates
-        return tuple(burst_sentences(_together(runs, sets, called)))
+        return tuple(burst_sentences(_as_best_known(_together(runs, sets, called), drives)))
     of_each = tuple(_of_each_run(runs, called))
     bursts = tuple(perhaps_burst_sentences(_together(runs, sets, called)))
     if compared := joint_sentences(sets, drives):
@@ -189,7 +189,8 @@ def _sentences(
         if all(verdicts_in(run.verdict) for run in runs):
             return (*of_each, *bursts, *compared)
         # behind how they compare the question itself
-        return (compared[0], *bursts, *of_each, *compared[1:])
+        leads = _untold_contests(runs, sets, " ".join(compared))
+        return (*leads, compared[0], *bursts, *of_each, *compared[1:])
     why = NOTHING_IN_COMMON if len({is_simulated(one) for one in sets}) == 1 else _MODELS_BESIDE_DRIVES
     return (not_compared_sentence(sets) or why, *of_each)
 
@@ -203,6 +204,30 @@ def _of_each_run(runs: Sequence[ReportContent], called: Sequence[str]) -> Iterat
             yield from own[1:2]
         elif own:
             yield f"{shortened(name)}: {own[0]}"
+
+
+def _untold_contests(runs: Sequence[ReportContent], sets: Sequence[ResultSet], told: str) -> tuple[str, ...]:
+    """Which drive of a run of several is ahead, where the sentences about all runs leave out one of its drives.
+
+    They do where its drives were measured at settings of their own.
+    """
+    return tuple(
+        own_sentences(run)[0]
+        for run, one in zip(runs, sets, strict=False)
+        if len(run.record.targets) > 1 and own_sentences(run) and any(each.name not in told for each in one.drives)
+    )
+
+
+def _as_best_known(answer: RunAnswer, drives: Mapping[Subject, DriveOfRun]) -> RunAnswer:
+    """Without the bursts of which a run saw no end, where another run of that drive saw it."""
+    identities = {name: one.identity for (name, _), one in drives.items()}
+
+    def of(target: str, bucket: TokenBucket) -> tuple[object, str]:
+        return identities.get(target, target), bucket.token
+
+    ended = {of(*one) for one in answer.buckets if one[1].verdict != "no end"}
+    known = tuple(one for one in answer.buckets if one[1].verdict != "no end" or of(*one) not in ended)
+    return replace(answer, buckets=known)
 
 
 def _together(runs: Sequence[ReportContent], sets: Sequence[ResultSet], called: Sequence[str]) -> RunAnswer:

@@ -11,7 +11,7 @@ from made_up_results import levels, observed, result_set
 from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import THROUGHPUT
-from drivelab.model.result_set import Machine, Observation, ResultSet
+from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.reference.load import load_reference
@@ -192,3 +192,21 @@ def test_runs_that_watched_for_bursts_begin_with_these_and_not_with_a_mean_over_
         "ssd is 100 times as fast as disk at random reads, 60 000 against 600 IOPS, beyond noise."
     )
     assert joint.sentences[1] == "No burst ended within 20 s."
+
+
+def test_a_drive_whose_burst_one_run_saw_end_is_told_by_what_lasts() -> None:
+    fast = TokenBucket("no end", "I/Os", 20.0, 7.7e6, 385_000.0, is_flat=True)
+    unended = TokenBucket("no end", "I/Os", 20.0, 60_000.0, 3000.0, is_flat=True)
+    ended = TokenBucket("bucket", "I/Os", 2100.0, 6e6, 3000.0, 300.0, 5.4e6, 2000.0, (300.0,), (299.0, 301.0))
+    runs = [
+        replace(content(name), answer=RunAnswer(buckets=((name, bucket),)))
+        for name, bucket in (("ssd", fast), ("volume", unended), ("volume", ended))
+    ]
+    sets = [
+        replace(result_set(f"{name} {number}", observed(name, 50, 45, 55)), drives=(MeasuredDrive(name),))
+        for number, name in enumerate(("ssd", "volume", "volume"))
+    ]
+    first, *others = (text.replace("\u202f", " ") for text in joint_of(runs, sets).sentences)
+    assert "1 300 times as fast as volume" in first
+    assert "385 000 against 300 IOPS once bursts are over" in first
+    assert not any("No burst ended" in text for text in others)

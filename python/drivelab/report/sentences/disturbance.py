@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
+from statistics import fmean, median
 
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.run_answer import RunAnswer
@@ -54,6 +54,9 @@ def _told(before: TrialTimeline, after: TrialTimeline) -> str:
     write = value_writer(THROUGHPUT)
     # how it was when the other load began: a cache at first is none of that
     was = median(before.bytes_per_s[len(before.bytes_per_s) // 2 :])
+    is_half = not _AS_FAST <= fmean(before.bytes_per_s) / was <= 1 / _AS_FAST
+    # the table has the whole of it
+    level = f"{write(was)}{' (its second half before)' if is_half else ''}"
     rates = after.bytes_per_s
     whole = range(max(1, len(rates) - _STRETCHES + 1))
     fast = (at for at in whole if min(rates[at], median(rates[at : at + _STRETCHES])) >= _AS_FAST * was)
@@ -61,7 +64,7 @@ def _told(before: TrialTimeline, after: TrialTimeline) -> str:
     step_s = after.middle_s[1] - after.middle_s[0] if len(rates) > 1 else 0.0
     if place is None:
         ends = median(rates[len(rates) // 2 :])
-        return f"are not back at {write(was)} within {time_text(step_s * len(rates))}: {write(ends)}"
+        return f"are not back at {level} within {time_text(step_s * len(rates))}: {write(ends)}"
     if not place:
-        return f"are at once as fast as before, {write(was)}"
-    return f"are back at {write(was)} within {time_text(step_s * (place + 1))}, at first {write(rates[0])}"
+        return f"are at once as fast as before, {level}"
+    return f"are back at {level} within {time_text(step_s * (place + 1))}, at first {write(rates[0])}"

@@ -101,7 +101,10 @@ def _beside(members: Sequence[PhaseRounds], room: int, *, has_lead: bool) -> lis
         ahead = f"{best.target} is {change} {than_words(change)} {other.target}, {values[0]} against {values[1]}"
         ahead = _fitting([ahead, *told[2:]], room - word_count([what, "all steady"]))
         word = "level" if best.is_scaled_down else "steady"
-        steady = f", {'all' if rest else 'both'} {word}" if all(window.is_steady for *_, window in known) else ""
+        # of several numbers that are tracked another may not be
+        there = "" if all(each.is_steady for each, *_ in known) else " there"
+        is_steady = all(window.is_steady for *_, window in known)
+        steady = f", {'all' if rest else 'both'} {word}{there}" if is_steady else ""
         ahead = f"{ahead} ({what}){steady}"
         together = f"{ahead}, write cache {' against '.join(caches)}."
         if not rest and len(caches) > 1 and word_count([together]) <= room:

@@ -94,7 +94,7 @@ def test_what_a_cache_or_a_burst_gave_is_told_with_what_is_left_and_does_not_win
 def test_a_drive_is_steady_by_the_number_that_is_told_of_it() -> None:
     mixed = series(3000.0, "64KiB", is_steady=False)
     beside, why, _ = told(phase("sim:a", series(15_900.0), mixed), phase("sim:b", series(3000.0), mixed))
-    assert beside.endswith("15 900 IOPS against 3 000 IOPS (random 4 KiB, R/W 65/35), both steady.")
+    assert beside.endswith("15 900 IOPS against 3 000 IOPS (random 4 KiB, R/W 65/35), both steady there.")
     assert why.startswith("IOPS of random 64 KiB, R/W 65/35 on sim:a were not steady: range")
 
 
