@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from drivelab.model.apart import ABOUT_THE_SAME
+from drivelab.model.apart import ABOUT_THE_SAME, are_apart
 from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.sentences.contest import Contest, Subject, ratio_of
 from drivelab.report.sentences.contests import contests, goodness, subject_of
 from drivelab.report.sentences.drive_names import DriveNames
-from drivelab.report.sentences.observed_number import ends_of, number_with_ends
+from drivelab.report.sentences.observed_number import number_with_ends
 
 _METAL = ("SSD", "hard disk")
 _TOLD_MAX = 4
+# a published number is taken as it stands
+_MANY = 15
 
 
 def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str]:
@@ -71,10 +72,11 @@ def _nearest(
     names: DriveNames,
 ) -> str:
     """The first of some that was published, with its number, and which side it is on; empty where none was."""
-    low, high = ends_of(mine) or (math.inf, -math.inf)
     for who, one in ranked:
         if who in published:
-            is_within = low <= (one.estimate.value or 0.0) <= high
+            # a few repeats lie closer together than the next few would
+            exact = replace(one.estimate, low=one.estimate.value, high=one.estimate.value)
+            is_within = are_apart(mine.estimate, exact, (mine.trial_count, _MANY)) is False
             level = "about level with" if ratio_of(mine, one) < ABOUT_THE_SAME else "not told apart from"
             return f"{level if is_within else word} {names.of(who)} ({number_with_ends(one)})"
     return ""

@@ -84,6 +84,13 @@ def test_a_published_number_within_the_interval_is_neither_behind_nor_ahead() ->
     assert "is about level with P (97.0\u00a0µs) and ahead of Q (106\u00a0µs)" in sentence
 
 
+def test_a_published_number_beside_the_range_of_three_repeats_is_not_told_apart_from_it() -> None:
+    # three repeats of 1.01 to 1.48 ms, each with an interval that reaches below 500 us
+    page = result_set("reference:page", observed("P", 830), observed("Q", 2700), is_reference=True)
+    (sentence,) = joint_sentences((result_set("a", observed("A", 1270, 1010, 1480, trial_count=3)), page))
+    assert "is not told apart from P (830\u00a0µs) and ahead of Q (2.70\u00a0ms), as published" in sentence
+
+
 def test_a_page_that_knows_no_shift_is_beside_what_is_not_shifted() -> None:
     page = result_set("reference:page", observed("P", 10, levels=levels()), is_reference=True)
     run = result_set("a", *(observed("A", 100 + n, levels=levels(shift=str(512 * n))) for n in range(2)))
