@@ -60,6 +60,35 @@ def test_what_fio_has_in_its_json_is_in_ours(tmp_path: Path) -> None:
     assert keys(json.loads(theirs.stdout)) <= ours
 
 
+FLOWS = """[global]
+ioengine=psync
+size=1m
+rw=randread
+time_based
+runtime=1
+flow_id=7
+{more}
+[a]
+filename=a
+flow=3
+[b]
+filename=b
+flow=1
+"""
+
+
+@pytest.mark.needs_tool("fio")
+@pytest.mark.parametrize("more", ["", "flow_sleep=200\nioengine=libaio\niodepth=4"])
+def test_jobs_of_a_flow_share_their_ios_by_weight_as_those_of_fio_do(tmp_path: Path, more: str) -> None:
+    (tmp_path / "flow.fio").write_text(FLOWS.format(more=more))
+    asked = ("flow.fio", "--output-format=json")
+    theirs = subprocess.run(["fio", *asked], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert run(["fio", *asked, "--output=ours.json"]) == 0
+    for document in (theirs.stdout, (tmp_path / "ours.json").read_text()):
+        first, second = (job["read"]["total_ios"] for job in json.loads(document)["jobs"])
+        assert first / second == pytest.approx(3, rel=0.1)
+
+
 @pytest.mark.needs_tool("fio")
 def test_the_bins_are_read_by_the_program_that_comes_with_fio(tmp_path: Path) -> None:
     assert run(["fio", *WORDS, "--output-format=json+", "--output=result.json"]) == 0

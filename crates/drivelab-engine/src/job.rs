@@ -8,6 +8,7 @@
 mod count;
 mod ending;
 mod files;
+mod flowing;
 mod levels;
 mod place;
 mod plain;
@@ -22,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use self::files::FileTurns;
+use self::flowing::OwnFlow;
 pub use self::levels::Levels;
 use self::plain::{PLAIN_FROM, Plain};
 use self::slot::{Phase, Slot};
@@ -151,7 +153,9 @@ pub struct Job<B> {
     last_write: Option<Slot>,
     /// Whether some of what is read is written back.
     rewrites: bool,
-    /// I/Os until the next pause, or until a sync call may be due.
+    /// What it shares with other jobs, from its start on.
+    flow: Option<OwnFlow>,
+    /// I/Os until the next pause, or until something else is to be looked at before the next one.
     until_pause: u64,
     /// When the next pause is due where time decides, in ticks.
     pause_ticks: u64,
@@ -184,6 +188,7 @@ impl<B: Backend> Job<B> {
         let files = FileTurns::of_job(workload, start + length, &mut streams);
         let addresses = streams(0);
         let syncs_before_next = SyncsBeforeNext::of(workload);
+        let looks_before_each = syncs_before_next.is_some() || workload.pacing.flow_weight > 0;
         let mix = Mix::new(workload);
         let plain = Plain::of::<B>(&parts, mix.only(), window.stops_at_range_end());
         let entries = workload.recording.as_ref().map(|recording| recording.of_job(parts.job));
@@ -223,7 +228,8 @@ impl<B: Backend> Job<B> {
             syncs_at_end: workload.durability.syncs_last() && workload.changes_target(),
             last_write: None,
             rewrites: workload.rewrites(),
-            until_pause: if syncs_before_next.is_some() { 0 } else { ios_until_pause(workload) },
+            flow: None,
+            until_pause: if looks_before_each { 0 } else { ios_until_pause(workload) },
             pause_ticks: u64::MAX,
             verifies: workload.verify,
             outcome: JobOutcome::default(),
@@ -281,7 +287,7 @@ impl<B: Backend> Job<B> {
         }
         while !self.free.is_empty() {
             if self.until_pause == 0 {
-                if self.look_for_sync()? {
+                if self.look_before_next()? {
                     continue;
                 }
                 return Ok(());

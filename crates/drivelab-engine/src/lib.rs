@@ -26,6 +26,7 @@ pub mod backend;
 pub mod buffer;
 pub mod clock;
 pub mod error;
+mod flow;
 pub mod iolog;
 pub mod job;
 pub mod mix;

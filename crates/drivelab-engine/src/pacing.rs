@@ -123,8 +123,7 @@ mod tests {
     fn arrivals(kind: PacingKind, seconds: u64) -> (Vec<u64>, u64) {
         let clock = Clock::get();
         let second = clock.ticks_in(1_000_000_000);
-        let pacing =
-            Pacing { kind, rate_per_s: 1000.0, think_ns: 0, think_every: 1, think_after_ns: 0, speed: 1.0 };
+        let pacing = Pacing { kind, rate_per_s: 1000.0, ..Pacing::default() };
         let mut schedule = Schedule::new(&pacing, 0, 2, &clock, 0, seconds * second);
         let mut random = random_for_job(11, 0);
         let mut starts = Vec::new();
@@ -147,14 +146,7 @@ mod tests {
         let clock = Clock::get();
         let second = clock.ticks_in(1_000_000_000);
         let start = 10 * 365 * 24 * 3600 * second;
-        let pacing = Pacing {
-            kind: PacingKind::Fixed,
-            rate_per_s: 1e6,
-            think_ns: 0,
-            think_every: 1,
-            think_after_ns: 0,
-            speed: 1.0,
-        };
+        let pacing = Pacing { kind: PacingKind::Fixed, rate_per_s: 1e6, ..Pacing::default() };
         let mut schedule = Schedule::new(&pacing, 0, 1, &clock, start, start + second);
         assert!(schedule.count_due(0, start + second, &mut random_for_job(1, 0)).abs_diff(1_000_000) <= 1);
     }
@@ -179,14 +171,7 @@ mod tests {
     fn a_stopped_job_counts_what_it_missed_in_the_window() {
         let clock = Clock::get();
         let second = clock.ticks_in(1_000_000_000);
-        let pacing = Pacing {
-            kind: PacingKind::Fixed,
-            rate_per_s: 100.0,
-            think_ns: 0,
-            think_every: 1,
-            think_after_ns: 0,
-            speed: 1.0,
-        };
+        let pacing = Pacing { kind: PacingKind::Fixed, rate_per_s: 100.0, ..Pacing::default() };
         let mut schedule = Schedule::new(&pacing, 0, 1, &clock, 0, 10 * second);
         assert_eq!(schedule.count_due(0, second - 9, &mut random_for_job(1, 0)), 100);
         assert_eq!(schedule.count_due(3 * second / 2 - 9, 2 * second - 9, &mut random_for_job(1, 0)), 50);

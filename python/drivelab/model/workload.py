@@ -194,7 +194,8 @@ class Pacing(FrozenModel):
     """Closed loop (next I/O waits for a completion) or open loop (arrivals by schedule).
 
     In a closed loop each job pauses for ``think_ns`` after every ``think_every``
-    of its I/Os, or after ``think_after_ns`` of them, once all have completed; no latency includes a pause.
+    of its I/Os, or after ``think_after_ns`` of them, once all have completed; no latency includes a pause. Jobs of
+    trials that run together may share a flow, in which each keeps to its weight.
     """
 
     # fmt: off
@@ -210,6 +211,13 @@ class Pacing(FrozenModel):
     think_every: int = key(1, "... after so many I/Os", HOW, "I/Os of a job before each pause.", ge=1)
     think_after_ns: int = key(
         0, "... or, where it is not 0, after so long of I/O, in ns", takes="a number", written="0", ge=0, lt=2**63)
+    flow_weight: int = key(
+        0, "weight of each job among all at the same time that share a flow, and so the ratio of their I/Os; 0: none",
+        takes="a number", written="0", ge=0, lt=2**32)
+    flow_number: int = key(0, "number of the flow that is shared", takes="a number", written="0", ge=0, lt=2**63)
+    flow_sleep_ns: int = key(
+        0, "how long a job sleeps that is ahead of its share of the flow, in ns; 0: it looks again at once",
+        takes="a number", written="0", ge=0, lt=2**63)
     # fmt: on
 
 

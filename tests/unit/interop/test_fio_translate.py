@@ -238,6 +238,8 @@ def test_a_file_that_is_there_or_that_an_earlier_job_makes_is_overwritten(transl
         ("thinktime=50\nthinktime_blocks=4", {"kind": "closed", "think_ns": 50_000, "think_every": 4}),
         ("thinktime=2ms", {"kind": "closed", "think_ns": 2_000_000}),
         ("rate=,1m", {"kind": "closed", "rate_per_s": 0}),
+        ("flow=3\nflow_id=2\nflow_sleep=50", {"flow_weight": 3, "flow_number": 2, "flow_sleep_ns": 50_000}),
+        ("flow_id=2\nrate=1m\nbs=4k", {"flow_weight": 0, "flow_number": 0, "rate_per_s": 256}),
     ],
 )
 def test_rates_and_pauses(job: Any, lines: str, keys: dict[str, Any]) -> None:

@@ -4,6 +4,8 @@ use super::{Clock, Source, virtual_time};
 
 /// Below this distance to a moment a job spins instead of sleeping.
 const SPIN_NS: u64 = 60_000;
+/// A step of virtual time, in which nothing else happens.
+const MOMENT_NS: u64 = 1_000;
 
 impl Clock {
     /// How much of the time until a moment may be slept; the rest is spun. Nobody spins in virtual time.
@@ -18,6 +20,11 @@ impl Clock {
             0 => {}
             ns => self.sleep(ns),
         }
+    }
+
+    /// Lets other threads go first, for a moment.
+    pub fn give_way(&self) {
+        if self.source == Source::Virtual { self.sleep(MOMENT_NS) } else { std::thread::yield_now() }
     }
 
     /// Sleeps at most this long; a signal may end it earlier.

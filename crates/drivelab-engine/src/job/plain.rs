@@ -33,6 +33,7 @@ impl Plain {
                 || workload.durability.syncs_last());
         let waits = workload.pacing.kind != PacingKind::Closed
             || workload.pacing.think_ns > 0
+            || workload.pacing.flow_weight > 0
             || workload.durability.syncs_before_next()
             || workload.submission_batch > 0
             || workload.recording.is_some();

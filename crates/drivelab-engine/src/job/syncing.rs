@@ -41,7 +41,6 @@ impl SyncsBeforeNext {
 
 impl<B: Backend> Job<B> {
     /// Makes the call that is due, or lets one I/O through; false where neither may be, or a pause is due.
-    #[cold]
     pub(super) fn look_for_sync(&mut self) -> Result<bool> {
         let Some(mut state) = self.syncs_before_next else { return Ok(false) };
         if !self.may_issue() || self.window.is_over(self.clock.ticks()) {

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::Job;
+use super::flowing::OwnFlow;
 use crate::backend::{Backend, Wait};
 use crate::workload::Workload;
 
@@ -15,6 +16,7 @@ impl<B: Backend> Job<B> {
             if distance == 0 || self.parts.stop.load(Ordering::Relaxed) {
                 self.window.enter(now);
                 self.begin_before_pause(now);
+                self.flow = OwnFlow::begin(&self.parts.workload);
                 self.outcome.begun_monotonic_ns = self.clock.monotonic_ns(now);
                 return;
             }
@@ -46,7 +48,11 @@ impl<B: Backend> Job<B> {
             return false;
         }
         if self.until_pause == 0 {
-            self.pause(now);
+            if self.is_pause_due(now) {
+                self.pause(now);
+            } else {
+                self.give_way();
+            }
             return true;
         }
         if !self.schedule.is_open() {
@@ -74,6 +80,8 @@ impl<B: Backend> Job<B> {
         self.until_pause = ios_until_pause(workload);
         if let Some(syncs) = &mut self.syncs_before_next {
             syncs.until_pause = std::mem::take(&mut self.until_pause);
+        } else if let Some(flow) = &mut self.flow {
+            flow.until_pause = std::mem::take(&mut self.until_pause);
         }
         // where time decides, I/O that was still outstanding takes from the pause: what follows stays in step
         let begin = now.min(self.pause_ticks);

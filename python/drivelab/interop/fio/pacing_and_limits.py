@@ -97,6 +97,7 @@ def pacing(options: JobOptions, placed: Placing, io: Issued) -> dict[str, Any]:
     """
     if options.has("rate") and options.has("rate_iops"):
         raise options.refuse("rate_iops", "rate and rate_iops exclude each other", code="U033", do="keep one of them")
+    flow = _flow(options)
     thinks = options.number("thinktime")
     rate_per_s = _rate_per_s(options, io) * placed.job_count / _parts(placed)
     if rate_per_s > 0:
@@ -104,13 +105,20 @@ def pacing(options: JobOptions, placed: Placing, io: Issued) -> dict[str, Any]:
             options.tell("thinktime", "not-honoured", "arrivals go by the rate alone")
         if rate_per_s > _RATE_MAX:
             options.tell("rate", "noted", "no drive reaches it: as fast as it can")
-            return {}
+            return {"pacing": flow} if flow else {}
         kind = "poisson" if options.choice("rate_process").word == "poisson" else "fixed"
-        return {"pacing": {"kind": kind, "rate_per_s": rate_per_s}}
-    if not thinks:
-        return {}
+        return {"pacing": {"kind": kind, "rate_per_s": rate_per_s} | flow}
     every = max(1, options.number("thinktime_blocks"))
-    return {"pacing": {"think_ns": thinks * 1000} | ({"think_every": every} if every > 1 else {})}
+    pauses = {"think_ns": thinks * 1000} | ({"think_every": every} if every > 1 else {}) if thinks else {}
+    return {"pacing": pauses | flow} if pauses or flow else {}
+
+
+def _flow(options: JobOptions) -> dict[str, Any]:
+    """What a job shares with others that run beside it."""
+    weight = options.number("flow")
+    number, sleep_us = options.number("flow_id"), options.number("flow_sleep")
+    found = {"flow_weight": weight, "flow_number": number, "flow_sleep_ns": 1000 * sleep_us}
+    return {name: value for name, value in found.items() if value} if weight else {}
 
 
 def with_mix_of_rates(options: JobOptions, io: Issued) -> Issued:

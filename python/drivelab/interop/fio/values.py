@@ -146,7 +146,9 @@ def _first_of_list(text: str) -> str:
 
 def _number(option: Option, text: str, kb_base: int, surprises: list[str]) -> Amount:
     first = _first_of_list(text)
-    if option.name in ("flow", "nice", "prio") and first.lstrip().startswith("-"):
+    if option.name == "flow" and first.lstrip().startswith("-"):
+        raise ValueMistake("a weight is 0 or more: with another a job of fio's 3.33 never begins")
+    if option.name in ("nice", "prio") and first.lstrip().startswith("-"):
         # the sign changes nothing that drivelab does
         first = first.replace("-", "", 1)
     return _bounded(option, parse_amount(first, kb_base=kb_base), surprises)
