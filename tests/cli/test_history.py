@@ -8,15 +8,14 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from compared_runs import write_compared_run
+from kept_checks import GOLDEN, TARGET, Kept
 
-from drivelab.analyse.fitness import judge_fitness
 from drivelab.analyse.verdict import judge_need
 from drivelab.answers.drive_of_run import is_on
 from drivelab.answers.history import history_of
@@ -28,43 +27,7 @@ from drivelab.model.history import NUMBERS
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.needs.load import load_need
 from drivelab.report.figures.over_dates import over_dates
-from drivelab.report.history_joint import ends_table, joint_of_history, outcome
-from drivelab.report.outcome_words import short_verdict
-from drivelab.store.read import StoredRun, open_run
-
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
-TARGET = "/var/lib/etcd"
-
-
-class Kept:
-    """Runs that are kept, each a check of another day."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.count = 0
-
-    def check(self, *, label: str = TARGET, serial: str = "S3EV", kernel: str = "6.12.41", **drive: Any) -> None:
-        self.count += 1
-        directory = self.folder / f"202602{self.count:02}T120000Z-check-etcd"
-        shutil.copytree(GOLDEN / "check-directory", directory)
-        document = json.loads((directory / "run.json").read_text())
-        document["started_utc"] = f"2026-02-{self.count:02}T12:00:00.000+00:00"
-        document["host"]["kernel_release"] = kernel
-        (target,) = document["targets"]
-        target["label"] = label
-        smart = drive.pop("percentage_used", None)
-        target["smart_before"] = [{} if smart is None else {"percentage_used": smart}]
-        for facts in (target["facts_before"], target["facts_after"]):
-            facts["drives"][0] |= {"serial": serial, "serials": [serial] if serial else [], **drive}
-        (directory / "run.json").write_text(json.dumps(document))
-
-    def last_with(self, **keys: Any) -> None:
-        """Other keys in the run.json of the newest."""
-        path = sorted(self.folder.iterdir())[-1] / "run.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | keys))
-
-    def runs(self) -> list[StoredRun]:
-        return [open_run(path) for path in sorted(self.folder.iterdir())]
+from drivelab.report.history_joint import ends_table, joint_of_history
 
 
 @pytest.fixture
@@ -211,21 +174,6 @@ def test_the_newest_check_is_told_with_its_verdict(kept: Kept) -> None:
     kept.last_with(status="interrupted", verdict=judge_need(load_need("etcd"), [], []).to_json())
     told = history_lines(history_of(kept.runs(), TARGET), plain=False)
     assert told[0].startswith("The newest complete check (2026-02-01 12:00) says no to etcd: 99 % of 2300-byte")
-
-
-def test_the_rate_that_a_check_was_asked_for_stands_in_its_row_and_in_the_first_sentence(kept: Kept) -> None:
-    mean = Estimate(2e6, 1.9e6, 2.1e6, "ns", 1000, 900.0, "")
-    writes = TrialSummary("sync-write-postgres", "", "durable_write", {"total_latency_ns_mean": mean})
-    for wanted in (600, 250):
-        kept.check()
-        verdict = judge_need(load_need("postgres"), [writes], [], at_least_per_s=wanted)
-        kept.last_with(verdict=verdict.to_json())
-    history = history_of(kept.runs(), TARGET)
-    assert [row.wanted_per_s for row in history.rows] == [600, 250]
-    assert [outcome(row) for row in history.rows] == ["no postgres at 600/s", "yes postgres at 250/s"]
-    told = history_lines(history, plain=False)
-    assert told[0].startswith("The newest check (2026-02-02 12:00) says yes to PostgreSQL at 250/s: ")
-    assert short_verdict(kept.runs()[-1].record.verdict).endswith("/s, wanted 250/s")
 
 
 def test_kinds_with_too_few_runs_are_not_listed_one_by_one(kept: Kept) -> None:
@@ -399,13 +347,3 @@ def test_json_has_every_run(kept: Kept, capsys: pytest.CaptureFixture[str]) -> N
 def test_what_nobody_measured_says_how(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["history", "/nowhere"]) == 0
     assert capsys.readouterr().out == "no run of /nowhere is kept: drivelab check /nowhere\n"
-
-
-def test_a_check_for_several_programs_tells_how_many_ended_how(kept: Kept) -> None:
-    kept.check()
-    slow = Estimate(20e6, 18e6, 22e6, "ns", 9000, 9000.0, "")
-    log = TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": slow})
-    kept.last_with(verdict=judge_fitness([load_need("etcd"), load_need("consul")], [log], []).to_json())
-    (row,) = history_of(kept.runs(), TARGET).rows
-    assert outcome(row) == "1 no, 1 ?"
-    assert row.to_json()["outcomes"] == {"fail": 1, "undecided": 1}

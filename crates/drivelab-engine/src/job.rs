@@ -28,7 +28,7 @@ pub use self::levels::Levels;
 use self::plain::{PLAIN_FROM, Plain};
 use self::slot::{Phase, Slot};
 use self::syncing::SyncsBeforeNext;
-use self::waiting::ios_until_pause;
+use self::waiting::{ios_at_first, ios_until_pause};
 use crate::address::{Addresses, Random, random_for_job};
 use crate::backend::{Backend, Completion};
 use crate::buffer::Buffers;
@@ -168,12 +168,11 @@ impl<B: Backend> Job<B> {
     pub fn new(parts: JobParts, backend: B, buffers: Buffers) -> Self {
         let clock = Clock::get();
         let workload = &parts.workload;
-        let (start, length) = parts.range;
+        let ((start, length), shift) = (parts.range, workload.shift_bytes);
         let unit = workload.smallest_block();
         let all_files = length.saturating_mul(u64::from(workload.job_files.count));
         let window = Window::new(workload, parts.job, all_files, &clock, parts.start_ticks);
         let mut random = random_for_job(workload.seed, parts.job);
-        let shift = workload.shift_bytes;
         let turns = Turns::of_job(workload, parts.job, &mut random);
         let mut stream = |access: &Access, file_start: u64| {
             let addresses = Addresses::new(access, file_start + start + shift, length - shift, unit);
@@ -188,7 +187,6 @@ impl<B: Backend> Job<B> {
         let files = FileTurns::of_job(workload, start + length, &mut streams);
         let addresses = streams(0);
         let syncs_before_next = SyncsBeforeNext::of(workload);
-        let looks_before_each = syncs_before_next.is_some() || workload.pacing.flow_weight > 0;
         let mix = Mix::new(workload);
         let plain = Plain::of::<B>(&parts, mix.only(), window.stops_at_range_end());
         let entries = workload.recording.as_ref().map(|recording| recording.of_job(parts.job));
@@ -229,7 +227,7 @@ impl<B: Backend> Job<B> {
             last_write: None,
             rewrites: workload.rewrites(),
             flow: None,
-            until_pause: if looks_before_each { 0 } else { ios_until_pause(workload) },
+            until_pause: ios_at_first(workload),
             pause_ticks: u64::MAX,
             verifies: workload.verify,
             outcome: JobOutcome::default(),

@@ -61,12 +61,16 @@ def forecast(
     lasting = None
     if lasting_per_s is not None:
         # what a write takes is then the time between two tokens
-        token_ns = _NS / lasting_per_s
-        left = lasting_per_s * _left(program, token_ns)
+        left = lasting_commits_per_s(program, lasting_per_s)
         if left < (rate.value or 0.0):
-            lasting, bands = left, rate_bands(program, replace(latency, value=token_ns))
+            lasting, bands = left, rate_bands(program, replace(latency, value=_NS / lasting_per_s))
     text = forecast_text(title or program.title, program, rate, bands, lasting, is_at_first=is_perhaps_burst)
     return Forecast(rate, bands, latency, program.own.one_ns, text, lasting)
+
+
+def lasting_commits_per_s(program: Program, lasting_per_s: float) -> float:
+    """Commits a second on a volume that is left with so many I/Os a second, each of which takes its turn."""
+    return lasting_per_s * _left(program, _NS / lasting_per_s)
 
 
 def log_latency(program: Program, summaries: Mapping[str, TrialSummary]) -> Estimate | None:

@@ -18,9 +18,10 @@ burst of the slow kind fits into the measurement.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from drivelab.analyse.findings import DURABILITY_CODES, burst_possible, foreign_work
-from drivelab.analyse.forecast import forecast
+from drivelab.analyse.forecast import forecast, lasting_commits_per_s
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.analyse.threshold_words import (
     deciding_number,
@@ -34,6 +35,7 @@ from drivelab.model.finding import VOLUME_CODES, Finding
 from drivelab.model.judged_metric import RATE
 from drivelab.model.lasting_rate import TOKEN_UNITS, LastingRate, lasting_rate
 from drivelab.model.need import Need
+from drivelab.model.program import Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.published_burst import BASE_PER_S
 from drivelab.model.trial_summary import TrialSummary
@@ -195,6 +197,7 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
     if told is None:
         why = _NOT_MEASURED_YET
         return Check(threshold, None, "undecided", None, why, why)
+    findings = [_left_to_commits(one, program) for one in findings]
     estimate = told.commits_per_s
     margin = margin_ratio(threshold, estimate)
     text = f"{told_with_interval(threshold, estimate)}; {limit_text(threshold)}"
@@ -208,6 +211,14 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
     margin = known_margin(outcome, margin, may_not_last)
     lasting = _lasting(threshold, estimate, findings)
     return Check(threshold, estimate, outcome, margin, text + margin_text(margin), why, "", may_not_last, lasting)
+
+
+def _left_to_commits(finding: Finding, program: Program) -> Finding:
+    """A finding of what a volume is left with, as commits a second: syncs in the background take their part of it."""
+    base_per_s = finding.evidence.get("base_per_s")
+    if finding.code not in VOLUME_CODES or finding.evidence.get("token", "I/Os") != "I/Os" or not base_per_s:
+        return finding
+    return replace(finding, evidence={**finding.evidence, "base_per_s": lasting_commits_per_s(program, base_per_s)})
 
 
 def _as_trusted(

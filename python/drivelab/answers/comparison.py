@@ -85,16 +85,7 @@ def compare_runs(
         *(list(compared_trials(side, place, lasting)) for side, place in zip(sides, places, strict=True))
     )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
-    is_drive_shared = not {*places[0].values()}.isdisjoint(places[1].values())
-    left_out = [
-        tuple(dict.fromkeys(one.trial.target for one in side if one.trial.target not in found))
-        if found or not is_drive_shared
-        else ()
-        for side, found in (
-            (ours, {row.target_base for row in compared.rows}),
-            (theirs, {row.target_new for row in compared.rows}),
-        )
-    ]
+    left_out_base, left_out_new = _left_out(ours, theirs, compared, places)
     known = left_of_bursts((*base, *new))
     perhaps = _perhaps_bursts((*base, *new), [read for side in sides for read in side])
     perhaps = {target: rate for target, rate in perhaps.items() if target not in known}
@@ -106,8 +97,8 @@ def compare_runs(
         differences=tuple(_differences(base, new, sides, compared)),
         only_base=compared.only_base,
         only_new=compared.only_new,
-        left_out_base=left_out[0],
-        left_out_new=left_out[1],
+        left_out_base=left_out_base,
+        left_out_new=left_out_new,
         perhaps_bursts=perhaps,
         notes=(
             *_of_bursts(perhaps),
@@ -118,6 +109,25 @@ def compare_runs(
         part_differences=_part_differences(base, new),
         distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
     )
+
+
+def _left_out(
+    ours: Sequence[ComparedTrial],
+    theirs: Sequence[ComparedTrial],
+    compared: Compared,
+    places: Sequence[Mapping[str, str]],
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The targets of each side that nothing on the other one is compared with."""
+    is_drive_shared = not {*places[0].values()}.isdisjoint(places[1].values())
+    found = {row.target_base for row in compared.rows}, {row.target_new for row in compared.rows}
+    left = (
+        tuple(dict.fromkeys(one.trial.target for one in side if one.trial.target not in own))
+        if own or not is_drive_shared
+        else ()
+        for side, own in zip((ours, theirs), found, strict=True)
+    )
+    base, new = left
+    return base, new
 
 
 def _part_differences(base: Sequence[StoredRun], new: Sequence[StoredRun]) -> tuple[ExplanationDifference, ...]:

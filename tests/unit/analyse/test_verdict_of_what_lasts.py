@@ -124,3 +124,17 @@ def test_a_latency_on_credit_is_no_yes_where_what_is_left_may_miss_it(base_per_s
     # what takes longer than the base rate leaves for each is none of its burst
     slow = judge_need(ETCD, etcd_trials(near(8.5 * MS)), [known])
     assert slow.outcome == ("undecided" if base_per_s < 118 else "pass")
+
+
+@pytest.mark.parametrize(("wanted", "outcome"), [(250, "pass"), (290, "undecided"), (310, "fail")])
+def test_a_rate_of_commits_is_held_against_what_syncs_in_the_background_leave_of_the_base_rate(
+    wanted: float, outcome: str
+) -> None:
+    """Its database is synced every 100 ms: of 300 I/Os a second 281 are commits of etcd, and 290 are no yes."""
+    rates = {"token": "I/Os", "base_per_s": 300.0}
+    known = Finding("burst-credit", "warning", "on burst credit, and so many without it; so it is", "", rates)
+    log = TrialSummary("sync-write-etcd", "", "durable_write", {"total_latency_ns_mean": near(1.3 * MS)})
+    verdict = judge_need(ETCD, [*etcd_trials(near(8.5 * MS)), log], [known], at_least_per_s=wanted)
+    assert verdict.checks[0].outcome == outcome
+    assert verdict.forecast is not None
+    assert verdict.checks[0].lasting_per_s == verdict.forecast.lasting_commits_per_s == pytest.approx(281, rel=0.01)

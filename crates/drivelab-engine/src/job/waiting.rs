@@ -108,3 +108,9 @@ pub(super) fn ios_until_pause(workload: &Workload) -> u64 {
     let pacing = &workload.pacing;
     if pacing.think_ns == 0 || pacing.think_after_ns > 0 { u64::MAX } else { pacing.think_every }
 }
+
+/// So many before something is looked at for the first time.
+pub(super) fn ios_at_first(workload: &Workload) -> u64 {
+    let looks_before_each = workload.durability.syncs_before_next() || workload.pacing.flow_weight > 0;
+    if looks_before_each { 0 } else { ios_until_pause(workload) }
+}

@@ -225,7 +225,9 @@ _ORDER_OF_JOBS = (
         choices=("group", "stonewall", "all"),
     ),
     Option("exitall_on_error", "flag", "accepted", "honoured", "a job that fails ends those beside it"),
-    Option("flow", "number", "extended", "honoured", "weight of its I/Os among jobs with the same flow_id", default="0"),
+    Option(
+        "flow", "number", "extended", "honoured", "weight of its I/Os among jobs with the same flow_id", default="0"
+    ),
     Option("flow_id", "number", "accepted", "honoured", "which jobs share a flow", default="0"),
     Option("flow_sleep", "number", "accepted", "honoured", "us that a job sleeps that is ahead of them", default="0"),
     Option("flow_watermark", "text", "further", "noted", "fio takes no notice of it either"),

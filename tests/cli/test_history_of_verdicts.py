@@ -1,0 +1,52 @@
+"""``drivelab history``: what checks said of programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
+
+from kept_checks import TARGET, Kept
+
+from drivelab.analyse.fitness import judge_fitness
+from drivelab.analyse.verdict import judge_need
+from drivelab.answers.history import history_of
+from drivelab.cli.history import history_lines
+from drivelab.model.estimate import Estimate
+from drivelab.model.trial_summary import TrialSummary
+from drivelab.needs.load import load_need
+from drivelab.report.history_joint import outcome
+from drivelab.report.outcome_words import short_verdict
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    return Kept(tmp_path)
+
+
+def test_the_rate_that_a_check_was_asked_for_stands_in_its_row_and_in_the_first_sentence(kept: Kept) -> None:
+    mean = Estimate(2e6, 1.9e6, 2.1e6, "ns", 1000, 900.0, "")
+    writes = TrialSummary("sync-write-postgres", "", "durable_write", {"total_latency_ns_mean": mean})
+    for wanted in (600, 250):
+        kept.check()
+        verdict = judge_need(load_need("postgres"), [writes], [], at_least_per_s=wanted)
+        kept.last_with(verdict=verdict.to_json())
+    history = history_of(kept.runs(), TARGET)
+    assert [row.wanted_per_s for row in history.rows] == [600, 250]
+    assert [outcome(row) for row in history.rows] == ["no postgres at 600/s", "yes postgres at 250/s"]
+    told = history_lines(history, plain=False)
+    assert told[0].startswith("The newest check (2026-02-02 12:00) says yes to PostgreSQL at 250/s: ")
+    assert short_verdict(kept.runs()[-1].record.verdict).endswith("/s, wanted 250/s")
+
+
+def test_a_check_for_several_programs_tells_how_many_ended_how(kept: Kept) -> None:
+    kept.check()
+    slow = Estimate(20e6, 18e6, 22e6, "ns", 9000, 9000.0, "")
+    log = TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": slow})
+    kept.last_with(verdict=judge_fitness([load_need("etcd"), load_need("consul")], [log], []).to_json())
+    (row,) = history_of(kept.runs(), TARGET).rows
+    assert outcome(row) == "1 no, 1 ?"
+    assert row.to_json()["outcomes"] == {"fail": 1, "undecided": 1}
