@@ -99,11 +99,11 @@ class RoundsOfPlan:
     def chosen(self, step: PlannedStep, values: Values) -> ChosenPoint | None:
         """The combination that a step takes its levels from; None where none was measured that could be it."""
         assert step.point is not None
-        last: dict[str, PlannedStep] = {}
+        done: dict[str, list[PlannedStep]] = {}
         for other in self._plan.steps[: step.number - 1]:
             if (other.target, other.workload) == (step.target, step.point.of) and other.trial in values:
-                last[repr(other.levels)] = other
-        return chosen_point(list(last.values()), values, step.point.which)
+                done.setdefault(repr(other.levels), []).append(other)
+        return chosen_point([steps[-WINDOW_ROUNDS:] for steps in done.values()], values, step.point.which)
 
     def points(self, values: Values) -> tuple[ChosenPoint, ...]:
         """All that were chosen, each once."""
@@ -237,24 +237,26 @@ def mean_latency_ns(found: Mapping[str, float]) -> float | None:
     return sum(rate * (means[name] or 0.0) for name, rate in rates.items()) / sum(rates.values())
 
 
-def chosen_point(steps: Sequence[PlannedStep], values: Values, which: WhichPoint) -> ChosenPoint | None:
+def chosen_point(
+    combinations: Sequence[Sequence[PlannedStep]], values: Values, which: WhichPoint
+) -> ChosenPoint | None:
     """The combination with most IOPS among those with a mean latency below 5 ms, or the one nearest to the middle.
 
     Parameters
     ----------
-    steps : sequence of PlannedStep
-        One of each combination of a workload on one target, in order.
+    combinations : sequence of sequence of PlannedStep
+        Of each combination of a workload on one target the steps of the last rounds, of which the mean counts.
     values : mapping of str to mapping of str to float
         What was measured, by trial and metric.
     which : str
         ``max``; ``mid`` is the one nearest to the mean of the most and the fewest IOPS among them.
     """
     points = []
-    for step in steps:
-        found = values[step.trial]
-        mean_ns, iops = mean_latency_ns(found), found.get(RATE)
+    for steps in combinations:
+        mean_ns = _mean(mean_latency_ns(values[step.trial]) for step in steps)
+        iops = _mean(values[step.trial].get(RATE) for step in steps)
         if iops is not None and mean_ns is not None and mean_ns < POINT_LATENCY_BELOW_NS:
-            points.append((iops, mean_ns, step))
+            points.append((iops, mean_ns, steps[-1]))
     if not points:
         return None
     most, fewest = (end(iops for iops, _, _ in points) for end in (max, min))

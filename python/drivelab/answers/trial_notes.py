@@ -38,8 +38,9 @@ class TrialNotes:
     lasting_per_s, perhaps_burst_per_s : float or None
         I/Os a second that are left when a cache is full or a burst has ended, and of which nobody can know yet
         whether they are a burst; None where no finding says so.
-    pause : (int, int)
-        For so many ns it issues I/O, and then pauses for so many; 0 and 0 where it makes no such pauses.
+    pause : (int, int, int)
+        For so many ns it issues I/O, and then pauses for so many, into which so many I/Os reach; all 0 where it makes
+        no such pauses.
     """
 
     is_invalid: bool = False
@@ -48,7 +49,7 @@ class TrialNotes:
     system: Mapping[str, str] = field(default_factory=dict)
     lasting_per_s: float | None = None
     perhaps_burst_per_s: float | None = None
-    pause: tuple[int, int] = (0, 0)
+    pause: tuple[int, int, int] = (0, 0, 0)
 
 
 def trial_notes(run: StoredRun) -> dict[str, TrialNotes]:
@@ -96,7 +97,8 @@ def _note(row: Mapping[str, Any]) -> TrialNotes:
     context = cell_value("context_json", row["context_json"], name)
     workload = cell_value("workload_json", row["workload_json"], name)
     asked, pacing = (workload.get(key) or {} for key in ("durability", "pacing"))
-    pause = int(pacing.get("think_after_ns") or 0), int(pacing.get("think_ns") or 0)
+    outstanding = int(workload.get("queue_depth") or 1) * int(workload.get("job_count") or 1)
+    pause = int(pacing.get("think_after_ns") or 0), int(pacing.get("think_ns") or 0), outstanding
     findings = findings_in(row["findings_json"], name)
     lasting = lasting_rate((one for one in findings if one.code in BASE_RATE_CODES), RATE)
     perhaps = [one.evidence for one in findings if one.code == burst_possible.CODE]
@@ -107,5 +109,5 @@ def _note(row: Mapping[str, Any]) -> TrialNotes:
         system={name: str(context[name]) for name in _SYSTEM if context.get(name)},
         lasting_per_s=None if lasting is None else lasting.per_s,
         perhaps_burst_per_s=min((float(one["per_s"]) for one in perhaps), default=None),
-        pause=pause if all(pause) else (0, 0),
+        pause=pause if all(pause) else (0, 0, 0),
     )

@@ -299,8 +299,9 @@ class RunAnswer:
         What trials have seen that watched for the end of a burst, with their targets.
     perhaps_bursts : mapping of str to float
         Targets that may have been on burst credit, with the I/Os a second at which they were.
-    pauses : mapping of str to (int, int)
-        Workloads that issue I/O for so many ns, and then pause for so many; their rates have the pauses in them.
+    pauses : mapping of str to (int, int, int)
+        Workloads that issue I/O for so many ns, and then pause for so many; their rates have the pauses in them, and so
+        many I/Os that are outstanding when one begins.
     again : mapping of str to str
         Workloads that do once more what an earlier one did, with that one.
     afterwards : mapping of str to str
@@ -324,7 +325,7 @@ class RunAnswer:
     told: str = ""
     buckets: tuple[tuple[str, TokenBucket], ...] = ()
     perhaps_bursts: Mapping[str, float] = field(default_factory=dict)
-    pauses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    pauses: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     again: Mapping[str, str] = field(default_factory=dict)
     afterwards: Mapping[str, str] = field(default_factory=dict)
 

@@ -137,16 +137,19 @@ def test_the_mean_latency_of_a_mix_is_that_of_all_its_operations() -> None:
     assert mean_latency_ns({"iops": 4.0, "total_latency_ns_mean": 3.0}) == 3.0
 
 
-def test_max_and_mid_are_chosen_among_what_answers_in_time() -> None:
+def test_max_and_mid_are_chosen_among_what_answers_in_time_by_the_means_that_tables_have() -> None:
     plan = plan_of()
     values = values_of(plan, [100.0] * 5)
     points = {("2", "4"): (900, 6e6), ("2", "1"): (800, 4e6), ("1", "4"): (450, 2e6), ("1", "1"): (200, 1e6)}
     for step in plan.steps:
-        if step.phase == "rounds" and step.round == 5:
-            iops, mean = points[step.levels["job_count"], step.levels["queue_depth"]]
-            values[step.trial] |= {"iops": iops, "total_latency_ns_mean": mean}
+        if step.phase == "rounds" and step.round <= 5:
+            place = step.levels["job_count"], step.levels["queue_depth"]
+            iops, mean = points[place]
+            # a lucky last round makes no other combination the fastest
+            lucky = 380 * (place == ("1", "4") and step.round == 5)
+            values[step.trial] |= {"iops": iops + lucky, "total_latency_ns_mean": mean}
     chosen = {one.which: (dict(one.levels), one.iops) for one in RoundsOfPlan(plan).points(values)}
     assert chosen == {
         "max": ({"job_count": "2", "queue_depth": "1"}, 800),
-        "mid": ({"job_count": "1", "queue_depth": "4"}, 450),
+        "mid": ({"job_count": "1", "queue_depth": "4"}, 526),
     }

@@ -11,6 +11,8 @@ from drivelab.report.numerals import number_text
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.effect_words import change_between, than_words
 
+_NS = 1e9
+
 
 def pause_sentences(answer: RunAnswer) -> Iterator[str]:
     """How fast each target is between its longest pauses, beside what it is without any; at most a sentence each.
@@ -32,24 +34,25 @@ def pause_sentences(answer: RunAnswer) -> Iterator[str]:
 
 
 def _beside(answer: RunAnswer, paused: CombinationResult, plain: CombinationResult) -> str:
-    """``Between pauses of 50 s it writes 2.1 times as fast as without a pause, at 129 000 against 60 700 IOPS``."""
-    after_ns, pause_ns = answer.pauses[paused.workload]
+    """``Between pauses of 50 s, 10 times as long as the writes, it is 2.1 times as fast as without a pause, ...``."""
+    after_ns, pause_ns, outstanding = answer.pauses[paused.workload]
     one, other = paused.metrics[RATE], plain.metrics[RATE]
-    # what it does while it is at work
-    share = (after_ns + pause_ns) / after_ns
-    mine, its = one.value * share, other.value
+    # what it does while it is at work; what is outstanding then ends in the pause
+    mine = one.value * (after_ns + pause_ns) / after_ns - outstanding * _NS / after_ns
+    its = other.value
     numbers = f"{number_text(mine)} against {number_text(its)} IOPS"
-    lead = f"Between pauses of {format_duration_ns(pause_ns)} it"
+    times = number_text(pause_ns / after_ns, 2)
+    lead = f"Between pauses of {format_duration_ns(pause_ns)}, {times} times as long as the writes, it is"
     low, high = other.ends
-    if times_apart(mine, its) < DIFFERS_FROM or (low is not None and high is not None and low <= mine <= high):
-        # the rates of a trial with pauses scatter with them: that of the other says how far a rate is known
-        told = f"{lead} is as fast as without a pause, {numbers}"
+    # the interval of a trial with pauses is that of working and waiting: the other says how far a rate is known
+    is_within = low is not None and high is not None and low <= mine <= high
+    if times_apart(mine, its) < DIFFERS_FROM:
+        told = f"{lead} as fast as without a pause, {numbers}"
+    elif is_within:
+        told = f"{lead} not told apart from what it is without a pause, {numbers}"
     else:
         change = change_between(mine, its, is_more_slower=False)
-        ends = [end * share for end in one.ends if end is not None]
-        # a rate of one trial with pauses is known as well as that
-        verb = "looked" if len(ends) == 2 and ends[0] <= its <= ends[1] else "is"
-        told = f"{lead} {verb} {change} {than_words(change)} without a pause, {numbers}"
+        told = f"{lead} {change} {than_words(change)} without a pause, {numbers}"
     lasting = [one.lasting_per_s for each in answer.rounds for one in each.tracked if each.target == paused.target]
     known = [rate for rate in lasting if rate is not None]
     return f"{told}; both from its cache, {number_text(min(known), 2)} last" if known else told
