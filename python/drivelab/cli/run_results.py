@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,10 @@ from drivelab.report.sentences.run import asks_total_time, plain_text, run_sente
 from drivelab.report.tables.bursts import burst_tables
 from drivelab.report.tables.grid import own_tables
 from drivelab.report.tables.table_terminal import TerminalTable
+from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
+from drivelab.report.terminal.run_matrix import matrix_of
 from drivelab.report.terminal.run_screen import SHORT, render_run_screen, table_lines_of, warning_lines, with_drifts
 from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.store.read import StoredRun
@@ -174,7 +177,12 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
     blocks = [_captured(table, console) for table in _own_tables(run, answer)]
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
     blocks += [_captured(TerminalTable(table, plain=plain), console) for table in burst_tables(answer.buckets)]
-    for rows in [] if answer.buckets else combinations_by_table(answer.rows):
+    groups = [] if answer.buckets else combinations_by_table(answer.rows)
+    # how long tasks take is one table; their rates are among the details
+    matrix = matrix_of(groups, TEXT_LINES_MAX // 2, partial(terminal_text, plain=plain), of_tasks=True)
+    is_of_times = matrix is not None and not matrix[1] and asks_total_time(experiment)
+    blocks += [_captured(matrix[0], console)] if matrix is not None and is_of_times else []
+    for rows in [] if is_of_times else groups:
         most = TEXT_LINES_MAX // 2
         table, more = table_lines_of(rows, answer, most, plain, is_one_at_a_time=is_one_at_a_time)
         lines = _captured(table, console)

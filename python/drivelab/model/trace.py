@@ -22,7 +22,7 @@ PARTS: tuple[Part, ...] = ("fs_in", "queue", "device", "flush", "between", "retu
 # the seventh, where layers lie between the program and its drives: each of them is a part of its own
 LAYERS: Part = "layers"
 # traced and untraced medians this far apart are not of the same operation
-_ANOTHER_FROM = 1.5
+_ANOTHER_FROM = 1.4
 # medians of repeats so many times as far apart are told as a range
 _RANGE_FROM = 2.0
 PART_TITLES: Mapping[Part, str] = {

@@ -168,9 +168,9 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     is_alike = is_near and (is_apart is None or times_apart(min(ends), max(ends)) < ABOUT_THE_SAME)
     if is_apart is None and not is_near:
         return ""
+    count = min(mine.repeat_count, its.repeat_count)
+    by = f"{count} repeats" if count > 1 else "one repeat"
     if not is_alike and not is_apart:
-        count = min(mine.repeat_count, its.repeat_count)
-        by = f"{count} repeats" if count > 1 else "one repeat"
         told = [f"{_value(one)} at {levels_phrase({factor: one.levels[factor]})}" for one in (last, first)]
         return f"{names_in_words(told)}, not told apart by {by} of each"
     is_more_slower = metric_of(metric).better == "low"
@@ -178,6 +178,8 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     than = "as" if is_alike else than_words(change)
     at_first = level_text(factor, first.levels[factor])
     where = f"at {levels_phrase({factor: last.levels[factor]})} {than} at {at_first}"
+    # nothing tells how far they scatter
+    where += f" by {by} of each" if is_apart is None else ""
     return f"{change} {where}, {_value(last)} against {_value(first)}"
 
 
@@ -227,17 +229,21 @@ def _verdict_of_pairs(
     judged = _judged(answer, factor)
     if not judged:
         return "", False
+    # what survives a power cut decides, where some of them does
+    durable = [of for of in groups if _durability(of[0]) == 0]
+    noun = "durable workload" if 0 < len(durable) < len(groups) else "workload"
+    groups = durable or groups
     names = [level_text(factor, one.levels.get(factor, "")) for one in groups[0]]
     winners = [of[0] for of in map(_ranked, groups) if _is_ahead(of, factor, judged)]
     won = Counter(level_text(factor, one.levels.get(factor, "")) for one in winners).most_common()
     if not won:
-        return f"{capitalised(names_in_words(names))} are not told apart {in_any_of(len(groups), 'workload')}", True
+        return f"{capitalised(names_in_words(names))} are not told apart {in_any_of(len(groups), noun)}", True
     (leader, most), *slower = won
     other = next(name for name in names if name != leader)
     count = f"all {most}" if most == len(groups) else f"{most} of {len(groups)}"
     where = f" ({name_in(winners[0].label)})" if len(winners) == 1 else ""
     behind = "".join(f", slower in {count}" for _, count in slower)
-    return f"{capitalised(leader)} is faster than {other} in {count} workloads{where}{behind}", False
+    return f"{capitalised(leader)} is faster than {other} in {count} {noun}s{where}{behind}", False
 
 
 def _ranked(members: Sequence[CombinationResult]) -> list[CombinationResult]:

@@ -80,9 +80,10 @@ def matrix_of(
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim", title=title, title_justify="left")
     cells = zip(*([head for head, _ in columns], *rows), strict=True)
     widths = [max(map(len, column)) + _GAP for column in cells]
-    label_width = min(max(len(_label(group[0])) for group in groups) + _GAP, WIDTH - sum(widths) - _GAP)
-    if label_width < _LABEL_WIDTH_MIN:
+    room = WIDTH - sum(widths) - _GAP
+    if room < _LABEL_WIDTH_MIN:
         return None
+    label_width = min(max(len(_label(group[0])) for group in groups) + _GAP, room)
     table.add_column(no_wrap=True, width=label_width)
     for head, justify in columns:
         table.add_column(clean(head), justify=justify, no_wrap=True)
