@@ -114,6 +114,13 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
     told = f", {_numbers(best, names)}" if count == 1 else ""
     if ahead:
         ours = _of_leader(ahead, names)
+        looked = Counter(names.best(one) for one in members if not one.is_alike).most_common()
+        if not ours[0].is_beyond_noise and len(looked) > 1:
+            # one of several combinations that contradict each other is no lead
+            each = names_in_words([f"{name} in {times}" for name, times in looked[1:]])
+            (first, most), *_ = looked
+            by = f"{first} looked fastest in {most} of {count} combinations, {each}"
+            return f"Which is faster at {name_in(title)} cannot be told: {by}; {_how_sure(ours[0])}"
         lead, why = _lead(title, ours, names), _how_sure(ours[0])
         if count == 1:
             return f"{lead}{told}; {why}"

@@ -276,3 +276,18 @@ def test_what_survives_a_power_cut_comes_first() -> None:
     first, second = joint_sentences((drive("A", 1.0), drive("B", 3.0)))
     assert " at durable creates, " in first
     assert " at creates, " in second
+
+
+def test_of_combinations_that_contradict_each_other_none_is_told_as_a_lead() -> None:
+    def run(key: str, *values: float) -> ResultSet:
+        rows = (
+            observed(key, value, 0.9 * value, 1.1 * value, levels=levels(job_count=str(2**number)))
+            for number, value in enumerate(values)
+        )
+        return result_set(key, *(replace(one, run=key) for one in rows))
+
+    (sentence, *_) = joint_sentences((run("A", 100, 300, 104), run("B", 200, 150, 100)))
+    assert sentence.startswith("Which is faster at ")
+    assert "cannot be told: B looked fastest in 2 of 3 combinations, A in 1; one run each" in sentence
+    (sentence, *_) = joint_sentences((run("A", 100, 101, 102), run("B", 200, 250, 100)))
+    assert sentence.startswith("A looked 2.0 to 2.5 times as fast as B")
