@@ -100,17 +100,18 @@ def _burst_shares(trials: Iterable[RunTrial], rates: Mapping[str, tuple[Token, f
     return found
 
 
-def lasting_trials(sides: Iterable[Sequence[ReadRun]]) -> frozenset[str]:
+def lasting_trials(sides: Iterable[Sequence[ReadRun]], *, is_drive_shared: bool = True) -> frozenset[str]:
     """Names of the trials that are compared by what lasts: on each side it is known of every such trial, or of none.
 
     Else what was measured stands beside what was measured, or two runs of one drive would differ by the cache.
     A trial of which nobody knows what lasts is what lasts by all that is known; but one that watched for the end of a
-    burst and did not see it, which may have been too short for that.
+    burst and did not see it, which may have been too short for that. Of different drives that is all that is known.
     """
     known: set[str] = set()
     mixed: set[str] = set()
     for side in sides:
-        mixed |= {name for run in side for name in run.burst_shares if name not in run.lasting_shares}
+        if is_drive_shared:
+            mixed |= {name for run in side for name in run.burst_shares if name not in run.lasting_shares}
         shares = {name for run in side for name in run.lasting_shares}
         known |= shares
         mixed |= shares & {one.name for run in side for one in run.trials if one.name not in run.lasting_shares}
@@ -134,16 +135,16 @@ def compared_trials(
     for number, run in enumerate(side):
         for measured in (one for one in run.trials if not one.name.startswith(PROBE)):
             lasts, share = measured.name in lasting, run.lasting_shares.get(measured.name)
-            share = share if lasts else run.burst_shares.get(measured.name)
+            share = share if lasts and share is not None else run.burst_shares.get(measured.name)
             trial = as_it_lasts(measured, share) if share is not None else measured
             stored = run.conducts.get(trial.name, StoredConduct(TrialConduct()))
             commands = {name: bounds for name in COMMANDS if (bounds := _bounds(trial, name)) is not None}
             conduct = replace(stored.conduct, levels=trial.levels, achieved=trial.achieved, commands=commands)
             # a trial of no experiment is a workload of its own
             label = run.titles.get(trial.workload, trial.workload) or stored.label
-            if trial is not measured and not lasts:
+            if measured.name in run.burst_shares:
                 # without its rests
-                label = f"{label.partition(', ')[0]}, at first"
+                label = f"{label.partition(', ')[0]}, {'in the long run' if lasts else 'at first'}"
             place = places.get(trial.target, trial.target)
             yield ComparedTrial(number, place, trial, conduct, label, lasts, run.has_rounds)
 

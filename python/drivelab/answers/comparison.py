@@ -16,13 +16,14 @@ from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared
 from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_text, measured_targets
-from drivelab.answers.others_bursts import are_told_by_others, left_of_bursts
+from drivelab.answers.others_bursts import are_told_by_others, is_some_drive_shared, left_of_bursts
 from drivelab.answers.side_facts import differences, facts_of_side
 from drivelab.answers.trial_notes import perhaps_bursts, trial_notes
 from drivelab.model.apart import RUNS_MIN
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Unit
+from drivelab.model.lasting_rate import rates_in_words
 from drivelab.model.metric import metric_of
 from drivelab.model.operations_apart import OPERATION, metrics_apart
 from drivelab.model.setting import AS_FOUND
@@ -75,12 +76,12 @@ def compare_runs(
         raise DrivelabError("U011", f"a margin of {100 * margin:g} % is not between 0 % and 100 %")
     _refuse_twice([*base, *new])
     read = partial(read_run, metrics={*COMPARED_METRICS, *_METRICS_APART, *metrics})
-    by_others = are_told_by_others(base, new)
+    by_others, is_drive_shared = are_told_by_others(base, new), is_some_drive_shared(base, new)
     sides = [[read(run, with_others_bursts=by_others) for run in runs] for runs in (base, new)]
     units = {name: unit for side in sides for run in side for name, unit in run.units.items()}
     _refuse_unknown(metrics, units, [*base, *new])
     places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
-    lasting = lasting_trials(sides)
+    lasting = lasting_trials(sides, is_drive_shared=is_drive_shared)
     ours, theirs = _by_operation(
         *(list(compared_trials(side, place, lasting)) for side, place in zip(sides, places, strict=True))
     )
@@ -104,6 +105,7 @@ def compare_runs(
             *_of_bursts(perhaps),
             *_of_known_bursts(known, is_of_rates=not by_others),
             *_of_lasting([*ours, *theirs]),
+            *ends_seen_once(sides),
             *_notes(base, new, compared),
         ),
         part_differences=_part_differences(base, new),
@@ -300,6 +302,20 @@ def _of_bursts(perhaps: Mapping[str, float]) -> Iterator[str]:
 def _of_lasting(trials: Sequence[ComparedTrial]) -> Iterator[str]:
     if any(one.is_lasting for one in trials):
         yield "Of rates that a cache or a burst made faster at first, what lasts is compared."
+
+
+def ends_seen_once(sides: Sequence[Sequence[ReadRun]]) -> Iterator[str]:
+    """What is left of a burst that one side saw end, where the other one watched for that in vain."""
+    watched = dict.fromkeys(name for side in sides for run in side for name in run.burst_shares)
+    for name in watched:
+        ended = [next((run for run in side if name in run.lasting_shares), None) for side in sides]
+        (run,) = [one for one in ended if one is not None][:1] if ended.count(None) == 1 else [None]
+        if run is not None:
+            who, other = ("BASE", "NEW") if ended[1] is None else ("NEW", "BASE")
+            stored = run.conducts[name]
+            label = (run.titles.get(name) or stored.label or name).partition(", ")[0]
+            left = rates_in_words(stored.lasting)
+            yield f"{who} saw the end of its burst at {label}: {left} are left. {other} was too short to see one."
 
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:

@@ -28,8 +28,13 @@ def are_told_by_others(base: Sequence[StoredRun], new: Sequence[StoredRun]) -> b
     """
     if all(any(KNOWN_FROM in one.evidence for one in run.findings) for run in (*base, *new)):
         return True
+    return not is_some_drive_shared(base, new)
+
+
+def is_some_drive_shared(base: Sequence[StoredRun], new: Sequence[StoredRun]) -> bool:
+    """Whether both sides measured a drive."""
     ours, theirs = ([target for run in side for target in run.record.targets] for side in (base, new))
-    return not any(
+    return any(
         one.get("label") == other.get("label")
         or is_same_drive(one.get("facts_before") or {}, other.get("facts_before") or {})
         for one in ours

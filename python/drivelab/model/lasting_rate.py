@@ -55,10 +55,17 @@ def seen_here(findings: Iterable[Finding]) -> list[Finding]:
 
 def left_without_credit(finding: Finding) -> str:
     """``300 I/Os a second are left, as run NAME found``: of a finding that another run's burst is behind."""
-    evidence = finding.evidence
-    base, is_of_bytes = float(evidence["base_per_s"]), evidence.get("token", "I/Os") == "bytes"
-    rate = quantity_in_words(base, "B/s") if is_of_bytes else f"{format_quantity(base, '1/s')} I/Os a second"
-    return f"{rate} are left, as run {evidence[KNOWN_FROM]} found"
+    metric = THROUGHPUT if finding.evidence.get("token") == "bytes" else RATE
+    rate = rates_in_words({metric: float(finding.evidence["base_per_s"])})
+    return f"{rate} are left, as run {finding.evidence[KNOWN_FROM]} found"
+
+
+def rates_in_words(rates: Mapping[str, float]) -> str:
+    """The first of some rates by metric: ``300 I/Os a second``, ``134 MB/s``; empty where there is none."""
+    for metric, per_s in rates.items():
+        is_counted = metric == RATE
+        return f"{format_quantity(per_s, '1/s')} I/Os a second" if is_counted else quantity_in_words(per_s, "B/s")
+    return ""
 
 
 def lasting_rates(findings: Sequence[Finding]) -> dict[str, float]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import shown_metrics
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.compared_trials import ReadRun, compared_trials, lasting_trials
+from drivelab.answers.comparison import ends_seen_once
 from drivelab.answers.trial_conduct import StoredConduct
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import LATENCY, RATE, THROUGHPUT
@@ -21,7 +24,7 @@ KIND = TrialKind(2**20, 8, is_durable=False)
 def run(share: float | None) -> ReadRun:
     values = {THROUGHPUT: 800e6, RATE: 763.0, LATENCY: 10e6}
     trial = RunTrial(WRITE, "sda", "", 1, {}, {}, KIND, values, {THROUGHPUT: (700e6, 900e6), LATENCY: (9e6, 11e6)})
-    conducts = {WRITE: StoredConduct(TrialConduct())}
+    conducts = {WRITE: StoredConduct(TrialConduct(), lasting={RATE: 300.0})}
     return ReadRun([trial], {}, conducts, {}, {} if share is None else {WRITE: share})
 
 
@@ -59,3 +62,19 @@ def test_two_runs_of_one_drive_do_not_differ_by_its_cache() -> None:
     assert lasting_trials([[run(None)], [run(0.5), run(None)]]) == set()
     (one,) = compared_trials([run(0.5)], {})
     assert (one.trial.values[THROUGHPUT], one.is_lasting) == (800e6, False)
+
+
+def test_a_burst_that_ended_stands_by_what_lasts_beside_another_drive_that_showed_no_end() -> None:
+    ended, other = (replace(run(share), burst_shares={WRITE: 1.1}) for share in (0.1, None))
+    # a run of the same drive may have been too short
+    assert lasting_trials([[ended], [other]]) == set()
+    assert lasting_trials([[ended], [other]], is_drive_shared=False) == {WRITE}
+    (one,) = compared_trials([ended], {}, {WRITE})
+    (two,) = compared_trials([other], {}, {WRITE})
+    assert (one.trial.values[RATE], two.trial.values[RATE]) == pytest.approx((76.3, 1.1 * 763))
+    assert one.label.endswith(", in the long run")
+    (note,) = ends_seen_once([[other], [ended]])
+    assert (
+        note == f"NEW saw the end of its burst at {WRITE}: 300 I/Os a second are left. BASE was too short to see one."
+    )
+    assert list(ends_seen_once([[ended], [ended]])) == []
