@@ -50,3 +50,13 @@ def test_a_check_for_several_programs_tells_how_many_ended_how(kept: Kept) -> No
     (row,) = history_of(kept.runs(), TARGET).rows
     assert outcome(row) == "1 no, 1 ?"
     assert row.to_json()["outcomes"] == {"fail": 1, "undecided": 1}
+
+
+def test_a_check_of_another_directory_on_the_drive_is_told_with_its_place(kept: Kept) -> None:
+    for label in (TARGET, "/srv/other"):
+        kept.check(label=label)
+    history = history_of(kept.runs(), TARGET)
+    told = " ".join(history_lines(history, plain=False))
+    assert "The newest check (2026-02-02 12:00, of /srv/other): Yes, this carries etcd" in told
+    assert "The same drive had runs at /srv/other, too" in told
+    assert "of /srv/other" not in " ".join(history_lines(history_of(kept.runs(), "/srv/other"), plain=False))[:80]

@@ -131,6 +131,7 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     footer = [f"{history.others} of the same path left out: another drive was beneath"] if history.others else []
     footer += wrapped(f"{words}: --all", WIDTH, plain) if (words := history.other_kinds_words) else []
     footer += wrapped(history.with_other_drives_words, WIDTH, plain)
+    footer += wrapped(history.places_words, WIDTH, plain)
     footer += wrapped(history.left_of_burst_words, WIDTH, plain)
     footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []

@@ -172,6 +172,18 @@ class History:
         return any(row.numbers for row in self.rows)
 
     @property
+    def places(self) -> tuple[str, ...]:
+        """The paths or labels that its runs were made on, the newest first: one drive may have several."""
+        found = (row.facts.get("target", "") for row in reversed(self.rows))
+        return tuple(dict.fromkeys(one for one in found if one))
+
+    @property
+    def places_words(self) -> str:
+        """``The drive beneath /a had runs at /b, /c, too``; empty where all were made at one place."""
+        others = [one for one in self.places if one != self.target]
+        return f"The same drive had runs at {', '.join(others)}, too" if others and len(self.places) > 1 else ""
+
+    @property
     def left_of_burst_words(self) -> str:
         """``On burst credit; without it 300 I/Os a second are left, as run NAME found``; empty where none is known."""
         return f"On burst credit; without it {self.left_of_burst}" if self.left_of_burst else ""

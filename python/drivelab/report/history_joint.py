@@ -69,6 +69,8 @@ def sentences(history: History) -> list[str]:
         told.append(f"Since the run before, something else had changed in {counted(changes, 'run')}: see the marks.")
     if words := history.other_kinds_words:
         told.append(f"{capitalised(words)}.")
+    if words := history.places_words:
+        told.append(f"{words}.")
     if words := history.left_of_burst_words:
         told.append(f"{words}.")
     if words := history.with_other_drives_words:
@@ -92,7 +94,9 @@ def judged_sentences(history: History) -> list[str]:
         newest = (whole or checks)[-1]
         kind = "The newest check" if newest is checks[-1] else "The newest complete check"
         verdict = f" {_SAYS[newest.outcome]}" if newest.need and newest.outcome in _SAYS else ":"
-        told.append(ended(first_in_few_words((f"{kind} ({when(newest)}){verdict} {_answer(newest)}",))[0]))
+        told.append(
+            ended(first_in_few_words((f"{kind} ({when(newest)}{_at(newest, history)}){verdict} {_answer(newest)}",))[0])
+        )
     elif not known:
         told += _newest_answer(history)
     if few := [one for one in history.judged if not one.rows]:
@@ -109,6 +113,12 @@ def judged_sentences(history: History) -> list[str]:
         why = f" ({', '.join(whys)})" if whys else ""
         told.append(f"No run here shows the drive undisturbed{why}, so there is nothing to judge.")
     return told
+
+
+def _at(row: HistoryRow, history: History) -> str:
+    """``, of /srv/other``: where a run was made that was not made at the place that was asked for."""
+    place = row.facts.get("target", "")
+    return f", of {place}" if place and len(history.places) > 1 and place != history.target else ""
 
 
 def _answer(row: HistoryRow) -> str:
