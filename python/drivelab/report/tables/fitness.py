@@ -104,24 +104,34 @@ def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str], lead: 
 
 def _forecasts(runs: Sequence[ReportContent], names: Sequence[str]) -> str:
     """``PostgreSQL would commit 991 times a second (871 to 1 010) on A and 120 (118 to 120) on B``; empty without."""
-    by_need: dict[str, list[tuple[float, str, str]]] = {}
+    by_need: dict[str, list[tuple[float, Mapping[str, Any], str]]] = {}
     for run, name in zip(runs, names, strict=True):
         for one in verdicts_in(run.verdict):
-            if (told := one.get("forecast")) and (rate := told.get("commits_per_s") or {}).get("value"):
-                left = told.get("lasting_commits_per_s")
-                ends = [number_text(rate[end]) for end in ("low", "high") if rate.get(end)]
-                span = f" ({' to '.join(ends)})" if len(ends) == 2 else ""
-                is_first = bool(left) or _AT_FIRST in str(told.get("text", ""))
-                often = f"{_AT_FIRST * is_first}{number_text(rate['value'])}{span}"
-                value = f"{number_text(left)}, {often}," if left else often
+            if (told := one.get("forecast")) and (value := (told.get("commits_per_s") or {}).get("value")):
                 title = str(one.get("title") or one.get("need", ""))
-                by_need.setdefault(title, []).append((-(left or rate["value"]), value, shortened(name)))
+                by_need.setdefault(title, []).append((-(told.get("lasting_commits_per_s") or value), told, name))
     for title, found in by_need.items():
         if len(found) == len(runs) > 1:
-            (_, best, name), *others = sorted(found)
-            told = [f"{best} times a second on {name}", *(f"{value} on {other}" for _, value, other in others)]
-            return f"{title} would commit {names_in_words(told[:_TOLD_MAX])}."
+            ranked = sorted(found, key=lambda one: one[0])[:_TOLD_MAX]
+            sentences = [
+                f"{title} would commit "
+                + names_in_words([_rate_on(*one[1:], with_span=span, is_first=one is ranked[0]) for one in ranked])
+                + "."
+                for span in (True, False)
+            ]
+            return next((one for one in sentences if len(one.split()) <= FIRST_WORDS_MAX), sentences[-1])
     return ""
+
+
+def _rate_on(told: Mapping[str, Any], name: str, *, with_span: bool, is_first: bool) -> str:
+    """``991 (871 to 1 010) on A``; of a burst what lasts, ``300 on A (729 at first)``."""
+    rate, left = told["commits_per_s"], told.get("lasting_commits_per_s")
+    ends = [number_text(rate[end]) for end in ("low", "high") if rate.get(end)]
+    span = f" ({' to '.join(ends)})" if with_span and len(ends) == 2 and not left else ""
+    begun = _AT_FIRST * (not left and _AT_FIRST in str(told.get("text", "")))
+    before = f" ({number_text(rate['value'])} at first)" if left else ""
+    often = " times a second" if is_first else ""
+    return f"{begun}{number_text(left or rate['value'])}{span}{often} on {shortened(name)}{before}"
 
 
 def _of_need(run: ReportContent, need: str) -> list[Mapping[str, Any]]:

@@ -98,7 +98,11 @@ def test_checks_of_one_program_begin_with_how_often_it_would_commit() -> None:
     # what lasts decides who is first
     known = [forecast(120.0), forecast(1000.0, left=90.0)]
     assert plain_text(fitness_sentence(known, ["disk", "vol"])) == (
-        "PostgreSQL would commit 120 (108 to 132) times a second on disk and "
-        "90.0, at first 1 000 (900 to 1 100), on vol."
+        "PostgreSQL would commit 120 (108 to 132) times a second on disk and 90.0 on vol (1 000 at first)."
+    )
+    # where the ranges have no room no drive loses its name
+    three = [forecast(14_500.0), forecast(991.0), *known[1:]]
+    assert plain_text(fitness_sentence(three, ["sim:fast", "sim:ssd", "sim:vol"])).endswith(
+        "and 90.0 on sim:vol (1 000 at first)."
     )
     assert fitness_sentence([forecast(120.0), GOOD], ["disk", "other"]) == ""
