@@ -31,7 +31,11 @@ def judged_order(members: Sequence[Observation]) -> tuple[str, ...]:
         All that are compared with each other.
     """
     kinds = ((one.block_size_bytes, one.is_durable, one.queue_depth or 1) for one in members)
-    order = JUDGED if are_waited_for(kinds) else _JUDGED_BY_BYTES
+    order: tuple[str, ...] = JUDGED if are_waited_for(kinds) else _JUDGED_BY_BYTES
     sizes = [one.block_size_bytes for one in members]
+    if told_metric(THROUGHPUT, sizes) == RATE:
+        # small I/Os are counted
+        counted = {THROUGHPUT: RATE, RATE: THROUGHPUT}
+        order = tuple(counted.get(metric, metric) for metric in order)
     judged = {told_metric(one.metric, sizes) for one in members if one.is_judged}
     return tuple(sorted(order, key=lambda metric: judged != {metric}))

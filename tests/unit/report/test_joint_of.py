@@ -90,8 +90,7 @@ def test_what_a_published_page_has_in_common_and_does_not_describe_the_drive_is_
     least = Estimate(None, 2.6e8, 2.7e8, "B/s", 0, 0.0, "")
     page = replace(published, observations=(replace(published.observations[0], estimate=least),))
     assert joint_of([content("mine")], [deep, page]).sentences[0].replace("\u202f", " ") == (
-        "Writes without a sync: 2.9 GB/s with 4 outstanding, beside the 260 to 270 MB/s of Samsung 840, as published "
-        "without a depth."
+        "Writes without a sync: 2.9 GB/s with 4 outstanding; published without a depth: 260 to 270 MB/s (Samsung 840)."
     )
     other = replace(published, observations=(replace(published.observations[0], workload="other"),))
     alone = joint_of([content("mine")], [of("mine", 2.9e9, 3, "mine", is_reference=False), other])

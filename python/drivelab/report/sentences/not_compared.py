@@ -34,10 +34,20 @@ def not_compared_sentence(sets: Sequence[ResultSet]) -> str:
     if pair is None:
         return ""
     mine, other = pair
-    here, there = number_alone(mine), f"the {number_alone(other)} of {shortened(other.drive)}, as published"
-    why = f"{here} does not describe the drive, so it is not compared with {there}"
+    number = number_alone(other)
+    # a page that has one number for several drives
+    alike = {
+        one.drive
+        for each in sets
+        if each.is_reference
+        for one in each.observations
+        if _kind(one) == _kind(other) and number_alone(one) == number
+    }
+    others = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+    here, drives = number_alone(mine), f"{shortened(other.drive)}{others}"
+    why = f"{here} does not describe the drive, so it is not compared with the {number} of {drives}, as published"
     if not mine.invalid_trials:
-        why = f"{here} with {mine.queue_depth or 1} outstanding, beside {there} without a depth"
+        why = f"{here} with {mine.queue_depth or 1} outstanding; published without a depth: {number} ({drives})"
     return f"{capitalised(shortened(mine.title))}: {why}."
 
 

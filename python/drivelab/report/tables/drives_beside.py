@@ -93,7 +93,9 @@ def _by_kind(sets: Sequence[ResultSet], drives: Sequence[DriveRow]) -> dict[_Kin
     for place, row in enumerate(drives):
         for kind, one in _observations(writes, row):
             found.setdefault(kind, {}).setdefault(place, []).append(one)
-    return {kind: members for kind, members in found.items() if len(members) > 1}
+    # published drives beside each other are told by their own pages
+    own = {place for place, row in enumerate(drives) if not row.is_reference}
+    return {kind: members for kind, members in found.items() if len(members) > 1 and own & members.keys()}
 
 
 def _observations(writes: Sequence[SmallWrite], row: DriveRow) -> Iterator[tuple[_Kind, Observation]]:
