@@ -154,23 +154,22 @@ def forecast_text(
     is_at_first: bool = False,
 ) -> str:
     """The forecast in words, without a full stop; a rate that may be a burst's is one at first."""
-    verb = "at first commit" if is_at_first else "commit"
     if rate.low is not None and rate.high is not None and rate.high > _WIDE * rate.low:
         # the number in its middle says nothing that would come again
-        spread = f" ({rate} on average)"
-        ends = [format_quantity(end, "1/s") for end in (rate.low, rate.high)]
-        told = f"{title} would {verb} {ends[0]} to {ends[1]} times a second"
+        spread, about = f" ({rate} on average)", ""
+        often = " to ".join(format_quantity(end, "1/s") for end in (rate.low, rate.high))
     else:
         interval = rate.interval_text()
-        spread = f" ({FORECAST_RANGE}: {interval})" if interval else ""
-        told = f"{title} would {verb}{'' if is_at_first else ' about'} {rate} times a second"
-    if lasting_per_s is None:
-        told += f" here with one client{spread}, {place_on_scale(rate, program)}"
-    else:
+        spread, about = f" ({FORECAST_RANGE}: {interval})" if interval else "", " about"
+        often = str(rate)
+    if lasting_per_s is not None:
         left = replace(rate, value=lasting_per_s, low=None, high=None)
-        told += (
-            f" here with one client{spread}, {left} without burst credit; without it {place_on_scale(left, program)}"
-        )
+        told = f"{title} would commit about {left} times a second here with one client, {often}{spread} on burst credit"
+        told += f"; without it {place_on_scale(left, program)}"
+    else:
+        verb = " at first commit" if is_at_first else f" commit{about}"
+        told = f"{title} would{verb} {often} times a second here with one client{spread}"
+        told += f", {place_on_scale(rate, program)}"
     for band in bands:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
         verb = " it would be" if band is bands[0] else ""

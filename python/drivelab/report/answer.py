@@ -21,15 +21,16 @@ from drivelab.report.reported_findings import ReportedFinding, ended
 NOT_MEASURED = "not measured"
 # how often a program would commit
 _RATE_WITH_RANGE = re.compile(
-    r" about (\S[^()]*?) times a second here with one client \(range: ([^()]*)\)(?:, (\S[^()]*?) without burst credit)?"
+    r" about (\S[^()]*?) times a second here with one client"
+    r"(?: \(range: ([^()]*)\)|, ([^()]*?) \([^()]*\) on burst credit)"
 )
 
 
 def _short_rate(found: re.Match[str]) -> str:
     """`` 729 a second (661 to 743) with one client``, `` 300 a second with one client, 729 on burst credit``."""
-    rate, span, left = found.groups()
-    if left:
-        return f" {left} a second with one client, {rate} on burst credit"
+    rate, span, first = found.groups()
+    if first:
+        return f" {rate} a second with one client, {first} on burst credit"
     return f" {rate} a second ({span}) with one client"
 
 

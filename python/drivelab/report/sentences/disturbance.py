@@ -56,7 +56,8 @@ def _told(before: TrialTimeline, after: TrialTimeline) -> str:
     was = median(before.bytes_per_s[len(before.bytes_per_s) // 2 :])
     is_half = not _AS_FAST <= fmean(before.bytes_per_s) / was <= 1 / _AS_FAST
     # the table has the whole of it
-    level = f"{write(was)}{' (its second half before)' if is_half else ''}"
+    before_it = "in the second half before" if is_half else "before"
+    level = f"{write(was)}{f', as {before_it},' if is_half else ''}"
     rates = after.bytes_per_s
     whole = range(max(1, len(rates) - _STRETCHES + 1))
     fast = (at for at in whole if min(rates[at], median(rates[at : at + _STRETCHES])) >= _AS_FAST * was)
@@ -66,5 +67,5 @@ def _told(before: TrialTimeline, after: TrialTimeline) -> str:
         ends = median(rates[len(rates) // 2 :])
         return f"are not back at {level} within {time_text(step_s * len(rates))}: {write(ends)}"
     if not place:
-        return f"are at once as fast as before, {level}"
+        return f"are at once as fast as {before_it}, {write(was)}"
     return f"are back at {level} within {time_text(step_s * (place + 1))}, at first {write(rates[0])}"

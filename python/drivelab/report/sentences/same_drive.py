@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from drivelab.model.apart import RUNS_MIN
 from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import SIMULATED, Observation
-from drivelab.report.parts_of_text import name_in
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, name_in
 from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, ratio_of
 from drivelab.report.sentences.drive_names import DriveNames, DriveOfRun
 from drivelab.report.sentences.observed_number import number_alone, number_with_ends
@@ -41,7 +41,9 @@ def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames
         return f"{runs} agree within their ranges in {of_all(len(members), len(members))} {what}{unknown}."
     most = max(apart, key=lambda contest: ratio_of(contest.ranked[0][1], contest.ranked[-1][1]))
     ends = names_in_words([number_alone(one) for _, one in _in_order(most, names)])
-    return f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, furthest with {ends}{unknown}."
+    told = f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, furthest with {ends}"
+    # what each run answers needs the room more
+    return f"{told}{unknown if len(f'{told}{unknown}'.split()) <= FIRST_WORDS_MAX else ''}."
 
 
 def _in_order(contest: Contest, names: DriveNames) -> list[tuple[Subject, Observation]]:

@@ -36,11 +36,14 @@ def told(*after: float, targets: tuple[str, ...] = ("sda",)) -> list[str]:
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        ([500.0] * 12, "are at once as fast as before, 500 MB/s (its second half before)"),
-        ([200.0] * 3 + [510.0] * 9, "are back at 500 MB/s (its second half before) within 4 s, at first 200 MB/s"),
-        ([200.0] * 12, "are not back at 500 MB/s (its second half before) within 12 s: 200 MB/s"),
+        ([500.0] * 12, "are at once as fast as in the second half before, 500 MB/s"),
+        (
+            [200.0] * 3 + [510.0] * 9,
+            "are back at 500 MB/s, as in the second half before, within 4 s, at first 200 MB/s",
+        ),
+        ([200.0] * 12, "are not back at 500 MB/s, as in the second half before, within 12 s: 200 MB/s"),
         # the end of a trial tells too little
-        ([200.0] * 10 + [500.0] * 2, "are not back at 500 MB/s (its second half before) within 12 s: 200 MB/s"),
+        ([200.0] * 10 + [500.0] * 2, "are not back at 500 MB/s, as in the second half before, within 12 s: 200 MB/s"),
     ],
 )
 def test_a_load_is_back_where_a_few_stretches_together_are_as_fast(after: list[float], words: str) -> None:
