@@ -107,6 +107,19 @@ def test_several_changes_are_told_as_a_range(ratios: tuple[float, ...], told: st
     assert answers(comparison(*rows))[0] == told
 
 
+def test_rows_whose_levels_have_no_room_beside_their_names_keep_the_levels() -> None:
+    sizes = [
+        {"block_size": str(2**block), "file_size": str(2**place), "page-cache": cache, "filesystem": "ext4-ordered"}
+        for block, place, cache in ((12, 16, "drop"), (14, 18, "drop"), (12, 20, "as-found"))
+    ]
+    rows = [replace(row(1.5, levels=levels), label="read every other record of a new file") for levels in sizes]
+    lines = comparison_text(comparison(*rows), is_whole=False).splitlines()
+    assert "read every other record of a new file: block size, file size, page-cache" in lines
+    told = [line.split("  ")[1] for line in lines if line.startswith("  ")][:3]
+    assert len(set(told)) == len(told) == 3
+    assert not any("..." in line for line in lines)
+
+
 def test_what_the_answer_says_of_all_numbers_is_not_said_again() -> None:
     assert len(answers(comparison(row(1.0, "equivalent"), row(1.01, "equivalent")))) == 1
     assert len(answers(comparison(row(1.0, "equivalent"), row(1.01, "no difference shown")))) == 2

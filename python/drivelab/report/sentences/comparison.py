@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
-from drivelab.model.level_words import level_phrase
+from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.metric import metric_of
 from drivelab.model.names import counted
 from drivelab.model.units import format_percent, format_quantity
@@ -182,6 +182,12 @@ def row_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
 def level_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
     """The levels that tell a combination from others of its workload; empty where none does."""
     told = (level_phrase(name, level) for name, level in row.levels.items() if constant.get(name) != level)
+    return ", ".join(told) or constant.get(_NOTHING_CHANGED, "")
+
+
+def bare_levels(row: MetricComparison, constant: Mapping[str, str]) -> str:
+    """The same without the names of their factors: ``4 KiB, 64 MiB``."""
+    told = (level_text(name, level) for name, level in row.levels.items() if constant.get(name) != level)
     return ", ".join(told) or constant.get(_NOTHING_CHANGED, "")
 
 

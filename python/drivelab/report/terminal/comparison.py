@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -13,6 +13,7 @@ from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent, glued
 from drivelab.report.sentences.comparison import (
+    bare_levels,
     constant_levels,
     difference_words,
     interval_words,
@@ -30,6 +31,7 @@ from drivelab.report.sentences.comparison import (
 from drivelab.report.sentences.comparison_answer import answers, limits_words
 from drivelab.report.sentences.effect_words import ratio_words
 from drivelab.report.sentences.explanation_difference import difference_sentences
+from drivelab.report.tables.small_writes import factor_head
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.explanation_difference import difference_lines
 from drivelab.report.terminal.wrapped import WIDTH
@@ -125,6 +127,10 @@ def _rows(comparison: Comparison) -> list[str]:
         # below a head stands what tells its rows apart: of a long name the end would be cut
         heads = [row.label for row in judged]
         tails = [f"{level_words(row, usual)}{place}" for row, place in zip(judged, places, strict=True)]
+        if max(map(len, tails)) + 2 > room:
+            # the names of factors stand in the head
+            heads = [f"{row.label}{_by_factors(row, usual)}" for row in judged]
+            tails = [f"{bare_levels(row, usual)}{place}" for row, place in zip(judged, places, strict=True)]
         names = [f"  {tail.strip()}" for tail in tails]
     shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
     widths = [max(map(len, shown)), *widths]
@@ -134,6 +140,12 @@ def _rows(comparison: Comparison) -> list[str]:
         lines += [head[:WIDTH]] * bool(head)
         lines += [_line((name, *row), widths, at_right) for _, name, row in members]
     return lines
+
+
+def _by_factors(row: MetricComparison, usual: Mapping[str, str]) -> str:
+    """``: block size, file size``: what the levels below it are of."""
+    names = [factor_head(name) for name, level in row.levels.items() if usual.get(name) != level]
+    return f": {', '.join(names)}" if names else ""
 
 
 def _room_beside(heads: Sequence[str], numbers: Sequence[Sequence[str]]) -> tuple[list[int], int]:
