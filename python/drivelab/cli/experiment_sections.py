@@ -222,8 +222,9 @@ def _cost_lines(experiment: Experiment, *, quick: bool) -> Iterator[str]:
     written = plan.bytes_written - plan.preparation_bytes
     prepared = f", and about {format_bytes(plan.preparation_bytes)} to prepare it" if plan.preparation_bytes else ""
     yield (
-        f"{where}: {len(plan.steps)} steps, about {format_wait_ns(plan.expected_ns)}, "
-        f"{format_bytes(written) if written else 'nothing'} written{prepared}"
+        # rounds end once they are steady
+        f"{where}: {'at most ' * bool(plan.phases)}{len(plan.steps)} steps, about {format_wait_ns(plan.expected_ns)}, "
+        f"{f'at most {format_bytes(written)}' if written else 'nothing'} written{prepared}"
     )
 
 

@@ -69,6 +69,8 @@ class BuiltInView(View):
         Levels that some drive must have been measured with.
     has_others_apart : bool
         Whether every combination of factors that it names nowhere has a table of its own.
+    mean_caption : str
+        Behind the caption where there is a mean over levels of `mean_over`.
     page_caption : str
         In place of the caption where a published page stands alone.
     page_rows : tuple of str
@@ -84,6 +86,7 @@ class BuiltInView(View):
     head: str = ""
     needs: Mapping[str, int] = Field(default_factory=dict)
     has_others_apart: bool = False
+    mean_caption: str = ""
     page_caption: str = ""
     page_rows: tuple[str, ...] = (DRIVE,)
     page_heads: Mapping[str, str] = Field(default_factory=dict)

@@ -46,8 +46,8 @@ def burst_sentences(answer: RunAnswer) -> Iterator[str]:
         yield from _beside(answer)
     for target, bucket in order:
         where = f"{target}: " if several else ""
-        for sentence in _told(bucket):
-            yield f"{where}{sentence[:1].lower() if where else sentence[:1]}{sentence[1:]}"
+        for sentence in _told(bucket, "It" if several else shortened(target)):
+            yield f"{where}{sentence[:1].lower()}{sentence[1:]}" if where else capitalised(sentence)
 
 
 def perhaps_burst_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _lasting(bucket: TokenBucket) -> float:
     return (bucket.burst_per_s if bucket.verdict == "no end" else bucket.base_per_s) or 0.0
 
 
-def _told(bucket: TokenBucket) -> Iterator[str]:
+def _told(bucket: TokenBucket, who: str) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
         constant = "a constant " if bucket.is_flat else ""
@@ -167,22 +167,22 @@ def _told(bucket: TokenBucket) -> Iterator[str]:
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
         yield (
-            f"It fell from {burst} to {base}, but idle time did not give back what a bucket of credit would: a cache, "
-            "heat or others' work, no burst credit."
+            f"{who} fell from {burst} to {base}, but idle time did not give back what a bucket of credit would: a "
+            "cache, heat or others' work, no burst credit."
         )
     elif bucket.verdict == "empty":
         base = bucket.rate_text(bucket.base_per_s)
-        yield f"It runs at {base}, its burst credit is used up; an idle hour gives back {_hour(bucket)} at {burst}."
+        yield f"{who} runs at {base}, its burst credit is used up; an idle hour gives back {_hour(bucket)} at {burst}."
         yield "How much credit it can hold is not known: run it again after a day without I/O."
     elif (bucket.lasts_s or 0.0) < _SHORT_S:
         base = bucket.rate_text(bucket.base_per_s)
         rest = time_text(bucket.full_after_s)
-        yield f"{_place(bucket)} at {base}; {_size(bucket)} more come at once after {rest} of rest."
+        yield f"{_place(bucket, who)} at {base}; {_size(bucket)} more come at once after {rest} of rest."
     else:
         burst_s = time_text(bucket.lasts_s)
         base = bucket.rate_text(bucket.base_per_s)
         told = f"{burst} for {burst_s} on its credit, then at {base}"
-        yield f"{_place(bucket)} at {told}; an idle hour gives back {_hour(bucket)}."
+        yield f"{_place(bucket, who)} at {told}; an idle hour gives back {_hour(bucket)}."
         yield (
             f"That was a credit of {_size(bucket)}, which {time_text(bucket.full_after_s)} of idle time give back: "
             "all that it can hold, if the volume had rested for that long before."
@@ -216,8 +216,8 @@ def _hour(bucket: TokenBucket) -> str:
     return "all of it" if bucket.lasts_s is not None and given_s >= bucket.lasts_s else time_text(given_s)
 
 
-def _place(bucket: TokenBucket) -> str:
-    return "It runs" if bucket.token == "I/Os" else "Large reads run"
+def _place(bucket: TokenBucket, who: str) -> str:
+    return f"{who} runs" if bucket.token == "I/Os" else "Large reads run"
 
 
 def time_text(seconds: float | None) -> str:

@@ -10,6 +10,7 @@ from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.surface import REPEATS_MIN, SurfaceShape
 from drivelab.model.units import format_bytes
+from drivelab.report.parts_of_text import capitalised
 
 # more of them nobody reads
 TOLD_AT_MOST = 12
@@ -52,8 +53,9 @@ def _fastest(surfaces: Sequence[CombinationResult]) -> Iterator[str]:
             best[place] = one
     if len(best) > 1:
         files, records = (Counter(one.levels[factor] for one in best.values()).most_common(1)[0] for factor in _SIZES)
-        words = f"files of {level_text('file_size', files[0])} are fastest in {files[1]} of {len(best)} workloads"
-        yield f"By their medians, {words}, records of {level_text('block_size', records[0])} in {records[1]}."
+        # an order of medians, which nobody judged
+        words = f"Files of {level_text('file_size', files[0])} looked fastest in {files[1]} of {len(best)} workloads"
+        yield f"{words}, records of {level_text('block_size', records[0])} in {records[1]}."
 
 
 def _rate(one: CombinationResult) -> float:
@@ -68,7 +70,7 @@ def _sentences(shapes: Sequence[SurfaceShape], titles: dict[str, str], *, has_se
                 where = [titles.get(one.workload, one.workload), *([one.target] if has_several else [])]
                 # what all have in common tells nothing
                 where += [pair[1] for pair in one.levels.items() if any(pair not in each for each in levels)]
-                yield f"{', '.join(where)}: {_words(one)}."
+                yield f"{capitalised(', '.join(where))}: {_words(one)}."
 
 
 def _words(one: SurfaceShape) -> str:

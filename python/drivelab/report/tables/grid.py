@@ -199,9 +199,14 @@ def _grid(
         [view.heads.get(name, name.replace("_", " ")) for name in names],
         [column for _, _, column in columns],
         shown,
-        view.page_caption if as_printed else view.caption,
+        view.page_caption if as_printed else _caption(view, part),
         as_printed=as_printed,
     )
+
+
+def _caption(view: BuiltInView, part: Sequence[_Seen]) -> str:
+    has_means = any(len({seen.places.get(name, "") for seen in part}) > 1 for name in view.mean_over)
+    return f"{view.caption.strip()} {view.mean_caption.strip() if has_means else ''}".strip()
 
 
 def _grouped(

@@ -169,14 +169,14 @@ def test_troughs_falls_and_rises_in_words() -> None:
     answer = RunAnswer(combinations=(OVER_SIZES,), shapes=(knee, rise, shape("trough", "file_size")))
     assert shape_sentences(answer) == (
         (
-            "the read, ext3: files of 512 KiB are 38\u00a0% slower than their neighbours, 256 KiB and 1 MiB, "
+            "The read, ext3: files of 512 KiB are 38\u00a0% slower than their neighbours, 256 KiB and 1 MiB, "
             "at 6 of 7 record sizes."
         ),
         (
-            "the read, xfs: records of 128 KiB or less are fastest; 256 KiB is 25\u00a0% slower, 16 MiB 50\u00a0% "
+            "The read, xfs: records of 128 KiB or less are fastest; 256 KiB is 25\u00a0% slower, 16 MiB 50\u00a0% "
             "(at 6 of 7 file sizes)."
         ),
-        "the read, ext3: files of 4 MiB or more are fastest; 2 MiB are 20\u00a0% slower (at 6 of 7 record sizes).",
+        "The read, ext3: files of 4 MiB or more are fastest; 2 MiB are 20\u00a0% slower (at 6 of 7 record sizes).",
     )
     assert run_sentences(answer) == shape_sentences(answer)
 
@@ -188,7 +188,7 @@ def test_the_sizes_at_which_most_workloads_are_fastest_come_first() -> None:
         for (name, size), rate in rates.items()
     ]
     first, *_ = shape_sentences(RunAnswer(combinations=tuple(rows)))
-    assert first == "By their medians, files of 4 MiB are fastest in 2 of 2 workloads, records of 4 KiB in 2."
+    assert first == "Files of 4 MiB looked fastest in 2 of 2 workloads, records of 4 KiB in 2."
 
 
 def test_that_nothing_stands_out_is_told_and_only_of_surfaces() -> None:
