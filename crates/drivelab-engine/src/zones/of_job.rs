@@ -121,8 +121,10 @@ impl OwnZones {
                 zone.has_pointer && zone.filled() > 0
             };
             if holds_data {
-                self.reset(number)?;
-                lock(&self.table.zones).close(number);
+                self.reset_on_drive(number)?;
+                let mut zones = lock(&self.table.zones);
+                zones.was_reset(number);
+                zones.close(number);
             }
         }
         Ok(())
@@ -192,8 +194,11 @@ impl OwnZones {
             };
             let step = match step {
                 Step::Reset(number) => {
-                    self.reset(number)?;
-                    lock(&self.table.zones).write_to(number, &wish)
+                    self.reset_on_drive(number)?;
+                    // not let go in between: another job would write to its start first
+                    let mut zones = lock(&self.table.zones);
+                    zones.was_reset(number);
+                    zones.write_to(number, &wish)
                 }
                 Step::Finish(number) => {
                     wish.offset = self.finish(number)?;
@@ -254,14 +259,13 @@ impl OwnZones {
         (!self.stops_at_end).then_some(self.range.0)
     }
 
-    fn reset(&mut self, number: usize) -> Result<(), (io::Error, u64)> {
+    /// Makes a zone empty that the job holds.
+    fn reset_on_drive(&mut self, number: usize) -> Result<(), (io::Error, u64)> {
         let (start, end) = self.bounds(number);
         if self.table.model.is_of_drive() {
             device::reset(self.fd, (start, end)).map_err(|error| (error, start))?;
         }
         self.resets += 1;
-        lock(&self.table.zones).was_reset(number);
-        self.table.changed.notify_all();
         Ok(())
     }
 

@@ -127,7 +127,7 @@ impl Zones {
         };
         let zone = &self.list[number];
         if zone.writes > 0 {
-            // one at a time, as fio does it: a kernel that splits writes may send their pieces in another order
+            // one at a time, as fio does it
             return if wish.is_alone { Step::WaitForOthers } else { Step::WaitForOwn };
         }
         if 0 < zone.room() && zone.room() < wish.least {

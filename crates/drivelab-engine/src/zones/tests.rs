@@ -1,12 +1,18 @@
 //! Zones of a made-up target, written and read by several jobs: what a drive would take, and nothing else.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 
 use proptest::prelude::*;
 
+use super::device::Model;
 use super::place::{Step, Wish};
 use super::state::{NOBODY, Zones};
-use crate::workload::{Operation, ZonedDrive};
+use super::{Next, OwnZones, ZoneTable};
+use crate::address::{Addresses, random_for_job};
+use crate::mix::Drawn;
+use crate::workload::{Operation, Workload, ZonedDrive};
 
 const ZONE: u64 = 64 << 10;
 const CAPACITY: u64 = 48 << 10;
@@ -281,4 +287,68 @@ proptest! {
             }
         }
     }
+}
+
+/// A workload of random writes to zones.
+fn random_writes() -> Workload {
+    let text = r#"{
+        "target": {"path": "", "offset_bytes": 0, "size_bytes": 0, "create": false, "exclusive": false},
+        "backend": "null", "operations": [{"operation": "write", "weight": 1.0}],
+        "block_sizes": [{"bytes": 4096, "weight": 1.0}], "access": {"kind": "random", "stride_bytes": 0,
+        "zipf_theta": 0.99, "hot_range_fraction": 0.1, "hot_access_fraction": 0.9}, "shift_bytes": 0,
+        "polled_completion": false, "polled_submission": false, "queue_depth": 1, "job_count": 1, "share_range": false, "direct": true,
+        "durability": {"method": "none", "every_writes": 1}, "file_state": "overwrite",
+        "contents": {"kind": "random", "compressible_fraction": 0.0, "duplicate_fraction": 0.0},
+        "pacing": {"kind": "closed"}, "limits": {"runtime_ns": 0, "bytes": 0, "count": 100},
+        "ramp_ns": 0, "interval_ns": 10000000, "seed": 1, "record_ios": false, "pin_cpus": []
+    }"#;
+    Workload::from_json(text).unwrap()
+}
+
+#[test]
+fn a_zone_that_one_job_resets_has_no_write_of_another_before_that_job_s_own_has_ended() {
+    const TURNS: u32 = 100_000;
+    // so small that every write but the first of a zone resets it
+    let asked = ZonedDrive { zone_capacity_bytes: BLOCK, ..asked() };
+    let table = Arc::new(ZoneTable {
+        model: Model::MadeUp,
+        zones: Mutex::new(zones(&asked)),
+        asked,
+        changed: Condvar::new(),
+        jobs: AtomicU32::new(1),
+    });
+    let outstanding: [AtomicU32; COUNT as usize] = Default::default();
+    let is_broken = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for job in 1..=4 {
+            let (table, outstanding, is_broken) = (Arc::clone(&table), &outstanding, &is_broken);
+            scope.spawn(move || {
+                let workload = random_writes();
+                let access = workload.accesses().next().unwrap();
+                let mut addresses = Addresses::new(access, 0, COUNT * ZONE, BLOCK);
+                let mut random = random_for_job(7, job);
+                let range = ((0, COUNT * ZONE), COUNT * ZONE);
+                let mut own = OwnZones::new(table, -1, job, range, &workload);
+                let size = BLOCK as u32;
+                let drawn = Drawn { operation: Operation::Write, size, unit: size, access: 0 };
+                for _ in 0..TURNS {
+                    if is_broken.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    match own.next(drawn, &mut addresses, &mut random, true).unwrap() {
+                        Next::At(offset, size) => {
+                            let zone = &outstanding[(offset / ZONE) as usize];
+                            is_broken.fetch_or(zone.fetch_add(1, Ordering::SeqCst) > 0, Ordering::Relaxed);
+                            std::hint::spin_loop();
+                            zone.fetch_sub(1, Ordering::SeqCst);
+                            own.ended(Operation::Write, offset, size);
+                        }
+                        Next::WaitForOthers => std::thread::yield_now(),
+                        _ => is_broken.store(true, Ordering::Relaxed),
+                    }
+                }
+            });
+        }
+    });
+    assert!(!is_broken.load(Ordering::Relaxed), "two writes in a zone, or a write without a place");
 }
