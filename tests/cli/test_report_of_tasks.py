@@ -43,3 +43,10 @@ def test_the_times_of_the_answer_stand_in_the_table(
     (told,) = re.findall(r"^Boot \(reads\): ([\d.]+ ms)", out, re.MULTILINE)
     assert re.search(rf"^  boot: reads +{re.escape(told)}", out, re.MULTILINE)
     assert "MB/s" not in out
+    # and several runs are compared by them
+    assert main.run(["run", str(experiment), "sim:industrial-card", "--quick"]) == 0
+    capsys.readouterr()
+    assert main.run(["report", "2", "1", "--text"]) == 0
+    first, *_ = capsys.readouterr().out.partition("\n\n")[0].split(": reads")
+    assert re.search(r"[\d.]+ ms against [\d.]+ ms|times as fast|faster", first)
+    assert "a second" not in first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -144,3 +145,10 @@ def test_what_lies_apart_in_two_runs_is_not_judged() -> None:
     assert are_apart(one, other, (5, 5), ("monday", "friday")) is None
     assert are_apart(one, one, (5, 5), ("monday", "friday")) is False
     assert [too_few_runs(counts) for counts in ((1, 1), (2, 9), (3, 3))] == ["one run each", "2 and 9 runs", ""]
+
+
+def test_a_number_without_ends_that_lies_within_the_interval_of_the_other_is_not_apart_from_it() -> None:
+    lasting = Estimate(463e6, None, None, "B/s", 1, 1.0, "")
+    whole = Estimate(477e6, 452e6, 599e6, "B/s", 1, 1.0, "")
+    assert are_apart(lasting, whole, (1, 1)) is are_apart(whole, lasting, (1, 1), ("a", "b")) is False
+    assert are_apart(replace(lasting, value=440e6), whole, (1, 1)) is None

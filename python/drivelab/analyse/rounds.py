@@ -21,6 +21,8 @@ LASTING, PERHAPS_BURST = "lasting_per_s", "perhaps_burst_per_s"
 # a rate that is so near to another is that
 _SAME_RATE = 0.1
 _DIRECTIONS = ("read", "write")
+# of the most IOPS: what a round less or more would change
+_AS_MANY = 0.99
 # what has to be known of a trial
 NEEDED = (
     *(RATE, THROUGHPUT, MEAN_LATENCY, LONGEST, WINDOW_NS),
@@ -249,7 +251,8 @@ def chosen_point(
     values : mapping of str to mapping of str to float
         What was measured, by trial and metric.
     which : str
-        ``max``; ``mid`` is the one nearest to the mean of the most and the fewest IOPS among them.
+        ``max``, of those within 1 % the one with the lowest latency; ``mid`` is the one nearest to the mean of the
+        most and the fewest IOPS among them.
     """
     points = []
     for steps in combinations:
@@ -260,6 +263,10 @@ def chosen_point(
     if not points:
         return None
     most, fewest = (end(iops for iops, _, _ in points) for end in (max, min))
-    aim = most if which == "max" else (most + fewest) / 2
-    iops, mean_ns, step = min(points, key=lambda point: abs(point[0] - aim))
+    if which == "max":
+        # nobody waits longer for what is no more
+        iops, mean_ns, step = min((one for one in points if one[0] >= _AS_MANY * most), key=lambda point: point[1])
+    else:
+        aim = (most + fewest) / 2
+        iops, mean_ns, step = min(points, key=lambda point: abs(point[0] - aim))
     return ChosenPoint(step.target, step.workload, which, step.trial, step.levels, iops, mean_ns)

@@ -167,7 +167,8 @@ def _observations(
             trial_count=one.trial_count,
             invalid_trials=one.invalid_trials,
             note="; ".join([*remarks, *seen]),
-            is_judged=metric == one.judged_metric,
+            # of tasks the whole time counts
+            is_judged=metric == (DURATION if DURATION in metrics and DURATION in one.metrics else one.judged_metric),
             not_taken=", ".join(f"{name} {one.levels[name]}" for name in one.achieved if _is_refused(one, name)),
         )
 

@@ -158,6 +158,11 @@ def _deviation(low: float, high: float, count: int) -> float:
 def _chance(
     one: Estimate, other: Estimate, trial_counts: tuple[int, int], scatter: tuple[float, int] | None
 ) -> float | None:
+    for number, interval in ((one, other), (other, one)):
+        # what overlaps can't be told apart, whatever else is not known
+        value, low, high = number.value, interval.low, interval.high
+        if value is not None and low is not None and high is not None and low <= value <= high:
+            return 1.0
     ends = (one.low, one.high, other.low, other.high)
     if any(end is None for end in ends) or one.value is None or other.value is None:
         return None

@@ -132,11 +132,11 @@ class Answer:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """All sentences, where no badge stands beside the first: ``No. PostgreSQL: 120 commits a second``."""
+        """All sentences, where no badge stands beside the first: ``No, PostgreSQL: 120 commits a second``."""
         is_one = self.is_complete and len(self.verdicts) == 1 and self.outcome in OF_A_LIMIT
         word = WORDS[self.outcome] if is_one and self.sentence else ""
         # earlier versions stored it in the sentence
-        first = self.sentence if self.sentence.startswith(word) else f"{word}. {self.sentence}"
+        first = self.sentence if self.sentence.startswith(word) else f"{word}, {self.sentence}"
         return tuple(filter(None, (first, *self.sentences)))
 
 

@@ -219,14 +219,21 @@ def _untold_contests(runs: Sequence[ReportContent], sets: Sequence[ResultSet], t
 
 
 def _as_best_known(answer: RunAnswer, drives: Mapping[Subject, DriveOfRun]) -> RunAnswer:
-    """Without the bursts of which a run saw no end, where another run of that drive saw it."""
+    """Without the bursts of which a run saw no end, where another run of that drive saw it, or watched for longer."""
     identities = {name: one.identity for (name, _), one in drives.items()}
 
     def of(target: str, bucket: TokenBucket) -> tuple[object, str]:
         return identities.get(target, target), bucket.token
 
     ended = {of(*one) for one in answer.buckets if one[1].verdict != "no end"}
-    known = tuple(one for one in answer.buckets if one[1].verdict != "no end" or of(*one) not in ended)
+    watched_s: dict[tuple[object, str], float] = {}
+    for one in answer.buckets:
+        watched_s[of(*one)] = max(one[1].watched_s, watched_s.get(of(*one), 0.0))
+    known = tuple(
+        one
+        for one in answer.buckets
+        if one[1].verdict != "no end" or (of(*one) not in ended and one[1].watched_s == watched_s[of(*one)])
+    )
     return replace(answer, buckets=known)
 
 

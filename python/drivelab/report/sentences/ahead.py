@@ -87,7 +87,8 @@ def ahead_sentence(title: str, members: Sequence[Contest], names: DriveNames) ->
 
 def ahead_words(title: str, members: Sequence[Contest], names: DriveNames) -> str:
     """``A is 2.5 times as fast as B at synced writes``; empty where nobody is ahead, or where that is not told."""
-    ours = _of_leader(_ahead(members), names)
+    # several runs of one drive have no leader
+    ours = [one for one in _of_leader(_ahead(members), names) if one.of_other_drives]
     return _lead(title, ours, names) if ours else ""
 
 

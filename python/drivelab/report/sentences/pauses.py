@@ -42,14 +42,16 @@ def _beside(answer: RunAnswer, paused: CombinationResult, plain: CombinationResu
     its = other.value
     numbers = f"{number_text(mine)} against {number_text(its)} IOPS"
     times = number_text(pause_ns / after_ns, 2)
-    lead = f"Between pauses of {format_duration_ns(pause_ns)}, {times} times as long as the writes, it is"
+    # so short a run has a pause or two
+    verb = "looked" if any(one.is_scaled_down for one in answer.rounds) else "is"
+    lead = f"Between pauses of {format_duration_ns(pause_ns)}, {times} times as long as the writes, it {verb}"
     low, high = other.ends
     # the interval of a trial with pauses is that of working and waiting: the other says how far a rate is known
     is_within = low is not None and high is not None and low <= mine <= high
     if times_apart(mine, its) < DIFFERS_FROM:
         told = f"{lead} as fast as without a pause, {numbers}"
     elif is_within:
-        told = f"{lead} not told apart from what it is without a pause, {numbers}"
+        told = f"{lead.removesuffix(verb)}is not told apart from what it is without a pause, {numbers}"
     else:
         change = change_between(mine, its, is_more_slower=False)
         told = f"{lead} {change} {than_words(change)} without a pause, {numbers}"

@@ -164,7 +164,12 @@ def combination_words(workload: str, levels: Mapping[str, str]) -> str:
 
 def _verdict(one: PhaseRounds, room: int, after: float | None, *, several: bool, has_lead: bool) -> str:
     """Whether a phase is steady on a target, and its numbers, in so many words."""
-    known = [_number(series) for series in one.tracked if series.window is not None]
+    # what was not steady comes before what was
+    tracked = sorted((one for one in one.tracked if one.window is not None), key=_is_steady)
+    known = [_number(series) for series in tracked]
+    if known and not one.is_steady and any(map(_is_steady, tracked)):
+        first = next(place for place, series in enumerate(tracked) if _is_steady(series))
+        known[first] = f"steady: {known[first]}"
     where = _where(one, several=several)
     # what its numbers are tells phases apart, and one that is called rounds is told of by their number
     place = where if known or one.phase == _UNNAMED else f" ({one.phase}{where})"
@@ -180,6 +185,10 @@ def _verdict(one: PhaseRounds, room: int, after: float | None, *, several: bool,
         told = f"Not steady in {count}{at_most}{place}{'; the last five' if known else ''}"
     told = f"{told[0].lower()}{told[1:]}" if has_lead else told
     return f"{told}: {_fitting(known, room - word_count([told]))}." if known else f"{told}."
+
+
+def _is_steady(series: TrackedSeries) -> bool:
+    return series.window is not None and series.window.is_steady
 
 
 def _afterwards(answer: RunAnswer, phase: PhaseRounds) -> float | None:

@@ -79,11 +79,11 @@ def _words(one: SurfaceShape) -> str:
     seen = f"at {one.clear_count} of {one.line_count} {_OTHERS[one.factor]}"
     if one.kind == "trough":
         return f"{things} of {size} are {_percent(one.loss)} slower than their neighbours, {first} and {second}, {seen}"
-    advice = f"{things} of {size} or {'less' if one.kind == 'falls' else 'more'} are fastest"
-    beyond = f"{first} {'are' if one.factor == 'file_size' else 'is'} {_percent(one.loss)} slower"
+    # what lies beyond the neighbours was not judged
+    beyond = f"{first} by {_percent(one.loss)}"
     if first != second:
-        beyond += f", {second} {_percent(one.largest_loss)}"
-    return f"{advice}; {beyond} ({seen})"
+        beyond += f", {second} by {_percent(one.largest_loss)}"
+    return f"{things} {'above' if one.kind == 'falls' else 'below'} {size} are slower, {beyond} ({seen})"
 
 
 def _percent(share: float) -> str:

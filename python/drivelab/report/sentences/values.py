@@ -164,8 +164,8 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     is_apart = are_apart(its.estimate, mine.estimate, (its.repeat_count, mine.repeat_count))
     is_near = times_apart(mine.median, its.median) < DIFFERS_FROM
     ends = [end for one in (mine, its) for end in one.ends if end is not None]
-    # what may be another rate altogether is not told as the same
-    is_alike = is_near and (is_apart is None or times_apart(min(ends), max(ends)) < ABOUT_THE_SAME)
+    # what may be another rate altogether, or that nothing tells the scatter of, is not told as the same
+    is_alike = is_near and is_apart is not None and times_apart(min(ends), max(ends)) < ABOUT_THE_SAME
     if is_apart is None and not is_near:
         return ""
     count = min(mine.repeat_count, its.repeat_count)
@@ -178,8 +178,6 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     than = "as" if is_alike else than_words(change)
     at_first = level_text(factor, first.levels[factor])
     where = f"at {levels_phrase({factor: last.levels[factor]})} {than} at {at_first}"
-    # nothing tells how far they scatter
-    where += f" by {by} of each" if is_apart is None else ""
     return f"{change} {where}, {_value(last)} against {_value(first)}"
 
 

@@ -59,7 +59,7 @@ class TerminalTable:
         if len(self.table.rows) > len(rows):
             yield Text(f"the first {len(rows)} of {len(self.table.rows)} rows", style="dim")
         if any(cell.is_best for row in rows for cell in row):
-            yield Text(f"{BEST_MARK} the best, beyond the scatter of repeats", style="dim")
+            yield Text(f"{BEST_MARK} the best: its interval overlaps no other", style="dim")
         for number, note in enumerate(self.table.notes, start=1):
             yield Text(f"[{number}] {self._clean(note)}", style="dim")
 

@@ -11,7 +11,8 @@ from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.result_set import SIMULATED, Observation, ResultSet
 from drivelab.report.sentences.contests import contests
-from drivelab.report.sentences.several_drives import joint_sentences
+from drivelab.report.sentences.drive_names import DriveOfRun
+from drivelab.report.sentences.several_drives import joint_sentences, lead_words
 
 
 def test_the_fastest_beyond_noise_is_named_with_numbers() -> None:
@@ -291,3 +292,17 @@ def test_of_combinations_that_contradict_each_other_none_is_told_as_a_lead() -> 
     assert "cannot be told: B looked fastest in 2 of 3 combinations, A in 1; one run each" in sentence
     (sentence, *_) = joint_sentences((run("A", 100, 101, 102), run("B", 200, 250, 100)))
     assert sentence.startswith("A looked 2.0 to 2.5 times as fast as B")
+
+
+def test_runs_of_one_drive_have_no_leader_in_a_few_words() -> None:
+    sets = [
+        result_set(key, replace(observed(f"A ({key})", value, 0.9 * value, 1.1 * value), run=key))
+        for key, value in (("a", 100), ("b", 200))
+    ]
+    drives = {
+        (one.drive, one.machine): DriveOfRun(("", "A"), "A", each.key, place)
+        for place, each in enumerate(sets)
+        for one in each.observations
+    }
+    assert lead_words(sets, drives) == ""
+    assert lead_words(sets, {}).startswith("A (a) looked 2.0 times as fast as A (b)")

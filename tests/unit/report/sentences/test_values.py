@@ -63,7 +63,7 @@ def test_a_curve_of_which_nothing_tells_how_far_it_scatters_says_by_how_many_rep
     alone = RepeatedMetric(4.63e8, 4.63e8, 4.63e8, "B/s", 1)
     rows = [replace(one, metrics={THROUGHPUT: alone}, trials=("a",)) for one in rows]
     assert told(*rows) == [
-        "Appends: as fast at fill level 100 % as at 20 % by one repeat of each, 463 MB/s against 463 MB/s."
+        "Appends: 463 MB/s at fill level 100 % and 463 MB/s at fill level 20 %, not told apart by one repeat of each."
     ]
 
 

@@ -173,10 +173,10 @@ def test_troughs_falls_and_rises_in_words() -> None:
             "at 6 of 7 record sizes."
         ),
         (
-            "The read, xfs: records of 128 KiB or less are fastest; 256 KiB is 25\u00a0% slower, 16 MiB 50\u00a0% "
+            "The read, xfs: records above 128 KiB are slower, 256 KiB by 25\u00a0%, 16 MiB by 50\u00a0% "
             "(at 6 of 7 file sizes)."
         ),
-        "The read, ext3: files of 4 MiB or more are fastest; 2 MiB are 20\u00a0% slower (at 6 of 7 record sizes).",
+        "The read, ext3: files below 4 MiB are slower, 2 MiB by 20\u00a0% (at 6 of 7 record sizes).",
     )
     assert run_sentences(answer) == shape_sentences(answer)
 

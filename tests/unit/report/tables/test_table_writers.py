@@ -137,7 +137,7 @@ def test_rows_of_much_text_become_records() -> None:
 
 def test_a_terminal_tells_what_the_star_means(hostile: Table) -> None:
     told = " ".join(on_terminal(hostile).split())
-    assert "the best, beyond the scatter of repeats" in told
+    assert "the best: its interval overlaps no other" in told
 
 
 def test_a_page_shows_hostile_names_as_text(hostile: Table) -> None:
@@ -153,7 +153,7 @@ def test_a_page_tells_heads_best_and_intervals_to_everybody(hostile: Table) -> N
     assert [head["scope"] for head in heads] == ["col"] * 3 + ["row"] * 2
     assert page.text.count("(best)") == 2
     assert "★" in page.text
-    assert "the best, beyond the scatter of repeats" in " ".join(page.text.split())
+    assert "the best: its interval overlaps no other" in " ".join(page.text.split())
     assert next(a["title"] for tag, a in page.found if tag == "td") == "0.900–1.10"
     assert {"type": "checkbox", "class": "with-intervals"} in [
         attributes for tag, attributes in page.found if tag == "input"
