@@ -32,6 +32,7 @@ from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sent
 from drivelab.report.sentences.contest import Subject
 from drivelab.report.sentences.drive_names import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.not_compared import not_compared_sentence
+from drivelab.report.sentences.own_settings import without_own_settings
 from drivelab.report.sentences.run import SENTENCES_MAX
 from drivelab.report.sentences.several_drives import is_simulated, joint_sentences, lead_words
 from drivelab.report.sentences.traced import answer_sentences
@@ -191,6 +192,9 @@ def _sentences(
         # behind how they compare the question itself
         leads = _untold_contests(runs, sets, " ".join(compared))
         return (*leads, compared[0], *bursts, *of_each, *compared[1:])
+    alike, settings = without_own_settings(sets)
+    if settings and (compared := joint_sentences(alike, drives)):
+        return (compared[0], settings, *bursts, *of_each, *compared[1:])
     why = NOTHING_IN_COMMON if len({is_simulated(one) for one in sets}) == 1 else _MODELS_BESIDE_DRIVES
     return (not_compared_sentence(sets) or why, *of_each)
 
