@@ -38,7 +38,7 @@ def test_the_rate_that_a_check_was_asked_for_stands_in_its_row_and_in_the_first_
     assert [row.wanted_per_s for row in history.rows] == [600, 250]
     assert [outcome(row) for row in history.rows] == ["no postgres at 600/s", "yes postgres at 250/s"]
     told = history_lines(history, plain=False)
-    assert told[0].startswith("The newest check (2026-02-02 12:00) says yes to PostgreSQL at 250/s: ")
+    assert told[1].startswith("The newest check (2026-02-02 12:00) says yes to PostgreSQL at 250/s: ")
     assert short_verdict(kept.runs()[-1].record.verdict).endswith("/s, wanted 250/s")
 
 

@@ -13,7 +13,7 @@ from drivelab.model.names import counted
 from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
-from drivelab.report.numerals import number_text, rate_text, value_writer
+from drivelab.report.numerals import latency_text, number_text, rate_text, span_between, value_writer
 from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.reported_findings import ended
@@ -39,6 +39,7 @@ _CONDUCTS = {_INTERRUPTED: "cut off", "busy machine": "busy"}
 _OUTCOMES = {name: word.lower() for name, word in SHORT_WORDS.items()} | {"no_limit": "measured"}
 _SAYS = {"pass": "says yes to", "fail": "says no to", "undecided": "is undecided on"}
 _KINDS_TOLD_MAX = 3
+_FIRST_NUMBER, _SPAN_FROM = "durable_write_p50", 2
 _FAILURES_TOLD_MAX = 3
 _UNKNOWN, _NOTHING = "–", "?"
 _ENDS: Mapping[str, Callable[[Sequence[tuple[float, str]]], tuple[float, str]]] = {"lowest": min, "highest": max}
@@ -83,11 +84,12 @@ def sentences(history: History) -> list[str]:
 def judged_sentences(history: History) -> list[str]:
     """A sentence for each kind of run that could be judged, what changed first, and one for those with too few runs.
 
-    Where none could be, the verdict of the newest check comes first, or what the newest run came to.
+    Where none could be, what all gave comes first, and the verdict of the newest check, or what the newest run came to.
     """
     rows = {row.run: row for row in history.rows}
     known = sorted((one for one in history.judged if one.rows), key=lambda one: not one.changed)
     told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
+    told += [] if known else _span(history)
     checks = [row for row in history.rows if row.experiment == "check" and row.answer]
     if checks and not known:
         whole = [row for row in checks if row.left_out != _INTERRUPTED]
@@ -113,6 +115,17 @@ def judged_sentences(history: History) -> list[str]:
         why = f" ({', '.join(whys)})" if whys else ""
         told.append(f"No run here shows the drive undisturbed{why}, so there is nothing to judge.")
     return told
+
+
+def _span(history: History) -> list[str]:
+    """``4 KiB appends took 1.31 ms (median) in all 39 checks since 2026-11-27 11:36``; of less than two nothing."""
+    known = [(one.value, row) for row in history.rows if (one := row.numbers.get(_FIRST_NUMBER)) and one.value]
+    if len(known) < _SPAN_FROM:
+        return []
+    low, high = (latency_text(end(value for value, _ in known)) for end in (min, max))
+    every = "both" if len(known) == _SPAN_FROM else f"all {len(known)}"
+    took = f"{low} (median) in {every}" if low == high else f"{span_between(low, high)} (median) in {len(known)}"
+    return [f"4 KiB appends took {took} checks since {when(known[0][1])}."]
 
 
 def _at(row: HistoryRow, history: History) -> str:

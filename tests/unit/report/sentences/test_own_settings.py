@@ -22,7 +22,7 @@ def test_what_two_runs_were_made_with_is_told_behind_how_they_compare() -> None:
     runs = [ReportContent(one.key, "Small writes", "What does a byte cost?", (), facts={}) for one in sets]
     first, second, *_ = joint_of(runs, sets).sentences
     assert first.startswith("sda looked 10 times as fast as sdb")
-    assert second == "Measured with write-cache off on sda and write-cache as found on sdb."
+    assert second.replace("\u00a0", " ") == "Measured with write-cache off on sda and write-cache as found on sdb."
 
 
 def test_what_one_run_has_varied_stays_a_factor() -> None:
