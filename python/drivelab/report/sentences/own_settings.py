@@ -8,7 +8,7 @@ from dataclasses import replace
 from drivelab.model.level_words import level_phrase
 from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
-from drivelab.model.setting import SETTING_NAMES
+from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
 
 def without_own_settings(sets: Sequence[ResultSet]) -> tuple[tuple[ResultSet, ...], str]:
@@ -45,15 +45,16 @@ def without_own_settings(sets: Sequence[ResultSet]) -> tuple[tuple[ResultSet, ..
         for one in sets
     )
     told = [
-        names_in_words(
-            [
-                f"{level_phrase(name, level) if level else f'{name} not set'} on {_drives(one)}"
-                for level, one in zip(levels, runs, strict=True)
-            ]
-        )
+        names_in_words([f"{_phrase(name, level)} on {_drives(one)}" for level, one in zip(levels, runs, strict=True)])
         for name, levels in found.items()
     ]
     return left, f"Measured with {'; '.join(told)}."
+
+
+def _phrase(name: str, level: str) -> str:
+    """``write-cache off``, ``write-cache as found``, ``write-cache not set``."""
+    words = {"": f"{name} not set", AS_FOUND: f"{name} as found"}
+    return words.get(level) or level_phrase(name, level)
 
 
 def _drives(one: ResultSet) -> str:
