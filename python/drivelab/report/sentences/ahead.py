@@ -92,6 +92,25 @@ def ahead_words(title: str, members: Sequence[Contest], names: DriveNames) -> st
     return _lead(title, ours, names) if ours else ""
 
 
+def firsts_sentence(groups: Sequence[Workload], names: DriveNames) -> str:
+    """``A looked fastest in 9 of 13 workloads, B in 4 (sequential write ...)``: who leads where there are many.
+
+    Nothing is judged by it: of a workload the drive counts that has the best number in most of its combinations.
+    """
+    won: dict[str, list[str]] = {}
+    for title, members in groups:
+        firsts = Counter(names.best(one) for one in members if not one.is_alike)
+        if firsts:
+            won.setdefault(firsts.most_common(1)[0][0], []).append(title)
+    ranked = sorted(won.items(), key=lambda one: -len(one[1]))
+    if not ranked:
+        return ""
+    (first, own), *others = ranked
+    told = [f"{first} looked fastest in {of_all(len(own), len(groups))} workloads"]
+    told += [f"{name} in {len(titles)} ({_listed(titles)})" for name, titles in others[:_TOLD_RIVALS]]
+    return f"{', '.join(told)}."
+
+
 def _ahead(members: Sequence[Contest]) -> list[Contest]:
     """Where the first is ahead beyond noise; where that is nowhere so, in which it looks it and nothing tells."""
     apart = [one for one in members if not one.is_alike and one.is_beyond_noise is not False]

@@ -8,7 +8,7 @@ from itertools import chain
 from drivelab.model.names import counted
 from drivelab.model.result_set import SIMULATED, ResultSet
 from drivelab.report.parts_of_text import capitalised
-from drivelab.report.sentences.ahead import Workload, ahead_sentences, ahead_words
+from drivelab.report.sentences.ahead import Workload, ahead_sentences, ahead_words, firsts_sentence
 from drivelab.report.sentences.beside_pages import page_sentences
 from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject
 from drivelab.report.sentences.contests import contests
@@ -42,7 +42,9 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     # said of the first workload, it is known of the others
     first, *others = told or [""]
     short = (f"{one.removesuffix(_FEW_RUNS)}{'.' * one.endswith(_FEW_RUNS)}" for one in others)
-    found = list(map(capitalised, filter(None, (first, *short))))
+    # of many who leads in how many, then the first with its numbers
+    leads = [firsts_sentence(several, names)] if len(several) >= _WORKLOADS_NAMED else []
+    found = list(map(capitalised, filter(None, (*leads, first, *short))))
     if len(found) > _WORKLOADS_NAMED:
         more = counted(len(found) - _WORKLOADS_NAMED, "more workload")
         found[_WORKLOADS_NAMED:] = [f"{more} that several drives have in common: see the tables."]
