@@ -162,7 +162,7 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
         (1, 1, 1, "less often than on a hard disk of 7200 rpm (24.9)"),
         (1e6, 1e6, 1e6, "more often than on an Intel 320 with capacitors (4 000)"),
         (500, 500, 500, "between a Crucial M4 (364) and a SanDisk X100 (1 140)"),
-        (2000, 5200, 6000, "perhaps no more often than on an Intel 320 with capacitors (4 000)"),
+        (2000, 5200, 6000, "perhaps only as often as on an Intel 320 with capacitors (4 000)"),
         (2000, 5000, 6000, "about as often as on an Intel 320 with capacitors (4 000)"),
         (2000, 3000, 6000, "perhaps as often as on an Intel 320 with capacitors (4 000)"),
         (900, 3000, 6000, "more often than on a Crucial M4 (364)"),

@@ -218,7 +218,7 @@ def _judged(answer: RunAnswer, factor: str) -> list[LevelEffect]:
 
 
 def _verdict_of_pairs(
-    answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], factor: str
+    answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], factor: str, noun: str
 ) -> tuple[str, bool]:
     """``xfs is faster than ext4 in 1 of 4 workloads (Kafka)``, ``ext4 and xfs are not told apart in any of 9``.
 
@@ -227,10 +227,6 @@ def _verdict_of_pairs(
     judged = _judged(answer, factor)
     if not judged:
         return "", False
-    # what survives a power cut decides, where some of them does
-    durable = [of for of in groups if _durability(of[0]) == 0]
-    noun = "durable workload" if 0 < len(durable) < len(groups) else "workload"
-    groups = durable or groups
     names = [level_text(factor, one.levels.get(factor, "")) for one in groups[0]]
     winners = [of[0] for of in map(_ranked, groups) if _is_ahead(of, factor, judged)]
     won = Counter(level_text(factor, one.levels.get(factor, "")) for one in winners).most_common()
@@ -297,12 +293,14 @@ def _of_workloads(
     at_firsts = levels_phrase(firsts) if firsts and where else ""
     where += f" ({at_firsts})" if at_firsts else ""
     lead = f"{' with '.join(filter(None, (what, where)))}: ".removeprefix(": ")
-    verdict, are_named = _verdict_of_pairs(answer, groups, factor) if is_pair else ("", False)
+    decisive = [of for of in groups if _durability(of[0]) == 0] or groups
+    noun = "workload" if len(decisive) == len(groups) or _durability(decisive[0][0]) else "durable workload"
+    verdict, are_named = _verdict_of_pairs(answer, decisive, factor, noun) if is_pair else ("", False)
     # the two levels are named once, in the order of the numbers
     lead = "".join(f"{one} " for one in (what, f"at {at_firsts}" if at_firsts else "") if one) if are_named else lead
     told = f"{verdict}: {lead}" if verdict else lead
-    # what survives a power cut is what counts
-    ordered = sorted(members, key=_durability)
+    # what survives a power cut is what counts, and all that a verdict is about
+    ordered = [of[0] for of in decisive] if verdict else sorted(members, key=_durability)
     for count, one in enumerate(ordered):
         is_first_of_kind = count and _durability(one) != _durability(ordered[count - 1])
         mark = _DURABILITIES[_durability(one)] if is_first_of_kind else ""
