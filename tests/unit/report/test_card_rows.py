@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from drivelab.joint_report import joint_report
 from drivelab.model.finding import Finding
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
-from drivelab.model.run_answer import RunAnswer
+from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import card_svg
-from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_rounds
+from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_pauses, rows_of_rounds
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.reported_findings import reported
 from drivelab.store.read import open_run
@@ -48,6 +50,23 @@ def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
     restless = rows(of("sim:a", 1000.0, "iops"), of("sim:b", 250.0, "iops", is_steady=False))
     assert [row.name for row in restless.rows] == ["sim:a", "sim:b, not steady"]
     assert rows_of_rounds(run) is None
+
+
+def test_of_pauses_the_rates_are_drawn_that_the_sentence_tells() -> None:
+    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+    second = 10**9
+    rates = {"wait": RepeatedMetric(3256 / 11, 0.0, 0.0, "1/s", 1), "baseline": RepeatedMetric(3e3, 2e3, 4e3, "1/s", 5)}
+    combinations = [
+        CombinationResult("sda", name, name, {}, {}, {"iops": rate}, "iops", ("a",)) for name, rate in rates.items()
+    ]
+    answer = RunAnswer(tuple(combinations), pauses={"wait": (second, 10 * second, 256)})
+    found = rows_of_pauses(replace(run, answer=answer))
+    assert found is not None
+    assert [(row.name, row.value, row.low, row.high) for row in found.rows] == [
+        ("between pauses of 10 s", pytest.approx(3000), None, None),
+        ("without a pause", 3000, 2000, 4000),
+    ]
+    assert rows_of_pauses(run) is None
 
 
 def test_of_bursts_the_rates_are_drawn_that_the_sentences_tell() -> None:

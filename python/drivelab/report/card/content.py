@@ -17,6 +17,7 @@ from drivelab.report.card.rows import (
     rows_of_commits,
     rows_of_differences,
     rows_of_parts,
+    rows_of_pauses,
     rows_of_rounds,
     rows_of_sets,
 )
@@ -105,7 +106,7 @@ def card_of(joint: Joint) -> Card:
     numbers = tuple(_number(trial, notes) for trial in shown) or (numbers_of_bursts(own) if own else ())
     rows = commits
     if own and rows is None:
-        rows = rows_of_parts(own) if leads(own) else rows_of_rounds(own) or rows_of_bursts(own)
+        rows = rows_of_parts(own) if leads(own) else rows_of_pauses(own) or rows_of_rounds(own) or rows_of_bursts(own)
     differences = _in_few_words(joint.part_differences) if are_explained(joint) else []
     if differences:
         rows = rows_of_differences(differences[0])

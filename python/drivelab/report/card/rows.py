@@ -14,6 +14,7 @@ from drivelab.model.result_set import ResultSet
 from drivelab.model.rounds import TrackedSeries
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.trace import ExplanationDifference
+from drivelab.model.units import format_duration_ns
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.combination_labels import BASELINE
 from drivelab.report.content import ReportContent
@@ -34,6 +35,7 @@ from drivelab.report.figures.quantity import owners
 from drivelab.report.numerals import count_text, latency_text, number_text, span_beside, value_writer
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.bursts import READS
+from drivelab.report.sentences.pauses import paused_rates
 from drivelab.report.sentences.rounds import series_words
 from drivelab.report.tables.bursts import in_order, lasts_words, then_words
 
@@ -149,6 +151,21 @@ def rows_of_bursts(content: ReportContent) -> Rows | None:
         if base:
             rows.append(Row(f"{target}, then", base, span, one.base_per_s, *(one.base_range_per_s or (None, None))))
     return Rows("Random reads", tuple(rows[:ROWS_MAX])) if rows else None
+
+
+def rows_of_pauses(content: ReportContent) -> Rows | None:
+    """What is asked of pauses: the rate between the longest of them and without any; None where there are none."""
+    rates = list(paused_rates(content.answer))
+    rows = []
+    for one in rates:
+        name = f"{one.target} " if len(rates) > 1 else ""
+        pause = format_duration_ns(one.pause_ns)
+        rows.append(Row(f"{name}between pauses of {pause}", number_text(one.between_per_s), "", one.between_per_s))
+        low, high = one.without.ends
+        text = number_text(one.without.value)
+        span = "" if low is None or high is None else span_beside(text, number_text(low), number_text(high))
+        rows.append(Row(f"{name}without a pause", text, span, one.without.value, low, high))
+    return Rows("IOPS while it is at work", tuple(rows[:ROWS_MAX])) if rows else None
 
 
 def rows_of_rounds(content: ReportContent) -> Rows | None:
