@@ -244,6 +244,8 @@ def _as_trusted(
             outcome, may_not_last = "undecided", burst.text
             passing = burst.text.partition("; ")[0]
             why = f"{passing}; as measured, {told_with_interval(threshold, estimate)}, {limit_text(threshold)}"
+            if lasting is not None and threshold.limit > lasting:
+                why = f"{slowed_down(threshold, estimate, lasting)}, too near to tell"
     invalid = next((one for one in touching if one.severity == "invalid"), None)
     return ("undecided", invalid.text, "") if invalid is not None else (outcome, why, may_not_last)
 

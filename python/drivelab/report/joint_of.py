@@ -189,6 +189,9 @@ def _sentences(
             return (fitness, *bursts, *compared)
         if all(verdicts_in(run.verdict) for run in runs):
             return (*of_each, *bursts, *compared)
+        if len(of_each) == len(runs) and _is_one_drive(runs, drives):
+            # the question is what each run answers; then whether they agree
+            return (*bursts, *of_each, *compared)
         # behind how they compare the question itself
         leads = _untold_contests(runs, sets, " ".join(compared))
         return (*leads, compared[0], *bursts, *of_each, *compared[1:])
@@ -208,6 +211,12 @@ def _of_each_run(runs: Sequence[ReportContent], called: Sequence[str]) -> Iterat
             yield from own[1:2]
         elif own:
             yield f"{shortened(name)}: {own[0]}"
+
+
+def _is_one_drive(runs: Sequence[ReportContent], drives: Mapping[Subject, DriveOfRun]) -> bool:
+    """Whether all runs were made on one drive and ask the same."""
+    is_one = len({one.identity for one in drives.values()}) == 1 == len({run.question for run in runs})
+    return is_one and all(len(run.record.targets) == 1 for run in runs)
 
 
 def _untold_contests(runs: Sequence[ReportContent], sets: Sequence[ResultSet], told: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ _SMALL_NAME = re.compile(
 )
 _END_OF_CLAUSE = re.compile(r"[;.] ")
 _COMMA = re.compile(r", ")
+_REST = re.compile(r"and \d+ more\.?")
 _RANGE = re.compile(r" \((?:95 %|\d+ repeats): [^()]*\)")
 FIRST_WORDS_MAX = 30
 NAME_LETTERS_MAX = 64
@@ -77,7 +78,9 @@ def first_in_few_words(sentences: Sequence[str]) -> tuple[str, ...]:
         fitting = [one for one in found if len(text[: one.start()].split()) <= FIRST_WORDS_MAX]
         if fitting:
             begin, behind = fitting[-1].span()
-            return (f"{text[:begin]}.", capitalised(text[behind:]), *others)
+            # that there is more in the tables is no sentence
+            rest = [] if _REST.fullmatch(text[behind:]) else [capitalised(text[behind:])]
+            return (f"{text[:begin]}.", *rest, *others)
     return tuple(sentences)
 
 

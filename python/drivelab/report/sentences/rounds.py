@@ -28,7 +28,7 @@ _UNNAMED = "rounds"
 RANGE_BOUND, SLOPE_BOUND = (f"at most {100 * bound:.0f}\u00a0%" for bound in (RANGE_MAX, SLOPE_MAX))
 # what a point of the specification is, by its name there
 _WHICH = {
-    "max": f"Most with a mean latency below {latency_text(POINT_LATENCY_BELOW_NS)} (Max)",
+    "max": f"Most (within 1 %) with a mean latency below {latency_text(POINT_LATENCY_BELOW_NS)} (Max)",
     "mid": "Midway between most and fewest (Mid)",
 }
 _SIZE, _WRITE_CACHE = "block_size", "write-cache"

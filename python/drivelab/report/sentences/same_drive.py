@@ -29,7 +29,7 @@ def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames
     names : DriveNames
         Of the drive.
     """
-    drive = names.drive(members[0].ranked[0][0])
+    drive = _named(members, names)
     is_same_again = all(one.run == SIMULATED for _, one in members[0].ranked)
     unknown = "" if is_same_again else f"; {ONE_RUN_EACH}"
     if len(members) == 1:
@@ -44,6 +44,12 @@ def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames
     told = f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, furthest with {ends}"
     # what each run answers needs the room more
     return f"{told}{unknown if len(f'{told}{unknown}'.split()) <= FIRST_WORDS_MAX else ''}."
+
+
+def _named(members: Sequence[Contest], names: DriveNames) -> str:
+    """The drive, or the places on it that were measured."""
+    ranked = [each for one in members for each in _in_order(one, names)]
+    return names_in_words(list(dict.fromkeys(names.drive(subject) for subject, _ in ranked)))
 
 
 def _in_order(contest: Contest, names: DriveNames) -> list[tuple[Subject, Observation]]:

@@ -42,9 +42,9 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     # said of the first workload, it is known of the others
     first, *others = told or [""]
     short = (f"{one.removesuffix(_FEW_RUNS)}{'.' * one.endswith(_FEW_RUNS)}" for one in others)
-    # of many who leads in how many, then the first with its numbers
+    # of many the first with its numbers, then who leads in how many
     leads = [firsts_sentence(several, names)] if len(several) >= _WORKLOADS_NAMED else []
-    found = list(map(capitalised, filter(None, (*leads, first, *short))))
+    found = list(map(capitalised, filter(None, (first, *leads, *short))))
     if len(found) > _WORKLOADS_NAMED:
         more = counted(len(found) - _WORKLOADS_NAMED, "more workload")
         found[_WORKLOADS_NAMED:] = [f"{more} that several drives have in common: see the tables."]

@@ -162,14 +162,14 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     metric = first.judged_metric
     mine, its = last.metrics[metric], first.metrics[metric]
     is_apart = are_apart(its.estimate, mine.estimate, (its.repeat_count, mine.repeat_count))
+    count = min(mine.repeat_count, its.repeat_count)
+    by = f"{count} repeats" if count > 1 else "one repeat"
     is_near = times_apart(mine.median, its.median) < DIFFERS_FROM
     ends = [end for one in (mine, its) for end in one.ends if end is not None]
     # what may be another rate altogether, or that nothing tells the scatter of, is not told as the same
-    is_alike = is_near and is_apart is not None and times_apart(min(ends), max(ends)) < ABOUT_THE_SAME
+    is_alike = is_near and count > 1 and is_apart is not None and times_apart(min(ends), max(ends)) < ABOUT_THE_SAME
     if is_apart is None and not is_near:
         return ""
-    count = min(mine.repeat_count, its.repeat_count)
-    by = f"{count} repeats" if count > 1 else "one repeat"
     if not is_alike and not is_apart:
         told = [f"{_value(one)} at {levels_phrase({factor: one.levels[factor]})}" for one in (last, first)]
         return f"{names_in_words(told)}, not told apart by {by} of each"

@@ -142,8 +142,8 @@ def test_where_a_point_is_chosen_it_is_the_answer() -> None:
     answer = RunAnswer((), rounds=(replace(phase("sda", series(1000.0)), is_scaled_down=True),), points=points)
     assert [plain_text(text) for text in run_sentences(answer)] == [
         (
-            "A rehearsal (--quick): most with a mean latency below 5.00 ms (Max): 320 000 IOPS at 398 us (job count 4, "
-            "queue depth 32)."
+            "A rehearsal (--quick): most (within 1 %) with a mean latency below 5.00 ms (Max): 320 000 IOPS at 398 us "
+            "(job count 4, queue depth 32)."
         ),
         "Level by round 25: 1 000 IOPS (random 4 KiB, R/W 65/35).",
         "Midway between most and fewest (Mid): 160 000 IOPS at 90.0 us (job count 4, queue depth 4).",

@@ -308,7 +308,7 @@ def test_runs_of_one_drive_have_no_leader_in_a_few_words() -> None:
     assert lead_words(sets, {}).startswith("A (a) looked 2.0 times as fast as A (b)")
 
 
-def test_of_many_workloads_it_is_said_first_who_leads_in_how_many() -> None:
+def test_of_many_workloads_it_is_said_behind_the_first_who_leads_in_how_many() -> None:
     def run(key: str, *values: float) -> ResultSet:
         rows = [
             replace(
@@ -319,7 +319,7 @@ def test_of_many_workloads_it_is_said_first_who_leads_in_how_many() -> None:
         return result_set(key, *rows)
 
     many = joint_sentences((run("A", 100, 100, 100, 100, 300), run("B", 200, 200, 200, 200, 100)))
-    assert many[0] == "A looked fastest in 4 of 5 workloads, B in 1 (work 4)."
-    assert many[1].startswith("A looked 2.0 times as fast as B at work 0")
+    assert many[0].startswith("A looked 2.0 times as fast as B at work 0")
+    assert many[1] == "A looked fastest in 4 of 5 workloads, B in 1 (work 4)."
     few = joint_sentences((run("A", 100, 100, 300), run("B", 200, 200, 100)))
     assert few[0].startswith("A looked 2.0 times as fast as B at work 0")

@@ -289,14 +289,17 @@ def test_levels_that_are_not_settled_are_named_behind_their_numbers() -> None:
 
 
 def test_what_may_be_another_rate_altogether_is_not_told_as_the_same() -> None:
-    def curve(last: float, low: float, high: float) -> list[CombinationResult]:
+    def curve(last: float, low: float, high: float, repeats: int = 1) -> list[CombinationResult]:
         found = []
         for level, rate in (("20%", 1.33e9), ("40%", 8e8), ("60%", 1.3e9), ("80%", 1.3e9), ("100%", last)):
-            number = RepeatedMetric(rate, rate, rate, "B/s", 1, low=low * rate, high=high * rate)
+            ends = low * rate, high * rate
+            number = RepeatedMetric(rate, *ends, "B/s", repeats, low=ends[0], high=ends[1])
             found.append(replace(row(rate, metric=THROUGHPUT, fill_level=level), metrics={THROUGHPUT: number}))
         return found
 
     assert told(*curve(1.36e9, 0.4, 1.6)) == [
         "Appends: 1.36 GB/s at fill level 100 % and 1.33 GB/s at fill level 20 %, not told apart by one repeat of each."
     ]
-    assert told(*curve(1.36e9, 0.97, 1.03))[0].startswith("Appends: as fast at fill level 100 % as at 20 %")
+    assert told(*curve(1.36e9, 0.97, 1.03, 3))[0].startswith("Appends: as fast at fill level 100 % as at 20 %")
+    # nor by one repeat, however sure it is of itself
+    assert told(*curve(1.36e9, 0.97, 1.03))[0].endswith("not told apart by one repeat of each.")
