@@ -93,7 +93,7 @@ def ahead_words(title: str, members: Sequence[Contest], names: DriveNames) -> st
 
 
 def firsts_sentence(groups: Sequence[Workload], names: DriveNames) -> str:
-    """``A looked fastest in 9 of 13 workloads, B in 4 (sequential write ...)``: who leads where there are many.
+    """``A looked faster in 9 of 13 workloads, B in 4 (sequential write ...)``: who leads where there are many.
 
     Nothing is judged by it: of a workload the drive counts that has the best number in most of its combinations.
     """
@@ -106,7 +106,9 @@ def firsts_sentence(groups: Sequence[Workload], names: DriveNames) -> str:
     if not ranked:
         return ""
     (first, own), *others = ranked
-    told = [f"{first} looked fastest in {of_all(len(own), len(groups))} workloads"]
+    drives = {name for _, members in groups for one in members for name in names.by_drive(one.ranked)}
+    best = "faster" if len(drives) == 2 else "fastest"
+    told = [f"{first} looked {best} in {of_all(len(own), len(groups))} workloads"]
     told += [f"{name} in {len(titles)} ({_listed(titles)})" for name, titles in others[:_TOLD_RIVALS]]
     return f"{', '.join(told)}."
 
