@@ -20,6 +20,7 @@ from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import SIMULATED, Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.setting import AS_FOUND
+from drivelab.model.stored_experiment import asks_total_time
 from drivelab.store import layout
 from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
@@ -27,7 +28,6 @@ from drivelab.store.selection import rows_of_trials, trial_columns
 
 OBSERVED_METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
 # the figure that experiments name whose workloads are one task, for which somebody waits
-TOTAL_TIME = "total-time"
 _FLUSHES = "device_flushes_per_operation"
 _TRIAL_FACTS = ("operation", "target", "asked_queue_depth", "asked_job_count", "operation_count", "is_reference")
 _SEEN = "the samples' own value: too few independent I/Os for an interval"
@@ -65,7 +65,7 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
     asked = _asked_levels(combinations)
     record = run.record
     experiment = record.experiment
-    metrics = (*OBSERVED_METRICS, DURATION) if TOTAL_TIME in experiment.get("figures", ()) else OBSERVED_METRICS
+    metrics = (*OBSERVED_METRICS, DURATION) if asks_total_time(experiment) else OBSERVED_METRICS
     observations: list[Observation] = []
     for one in combinations:
         observations += _observations(one, targets, trials, asked, metrics)

@@ -10,7 +10,7 @@ from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import trials_of
-from drivelab.model.stored_experiment import EXPLAIN
+from drivelab.model.stored_experiment import EXPLAIN, asks_total_time
 from drivelab.model.units import glued
 from drivelab.report.outcome_words import short_verdict
 from drivelab.report.parts_of_text import capitalised, clauses_in_lines
@@ -118,7 +118,7 @@ def _first_sentence(run: StoredRun) -> str:
     """The first sentence of what an experiment came to, without the name of its only workload; empty where none is."""
     # imported here: where only checks are kept, nothing is analysed
     from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
-    from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
+    from drivelab.report.sentences.run import plain_text, run_sentences
 
     try:
         answer = answer_of_run(run, SHOWN_METRICS)

@@ -18,11 +18,12 @@ from drivelab.model.finding import trials_of
 from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.stored_experiment import asks_total_time
 from drivelab.report.combination_labels import combination_labels, combinations_by_table, over_words
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
-from drivelab.report.sentences.run import asks_total_time, plain_text, run_sentences
+from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.tables.bursts import burst_tables
 from drivelab.report.tables.grid import own_tables
 from drivelab.report.tables.table_terminal import TerminalTable
@@ -179,10 +180,12 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
     blocks += [_captured(TerminalTable(table, plain=plain), console) for table in burst_tables(answer.buckets)]
     groups = [] if answer.buckets else combinations_by_table(answer.rows)
     # how long tasks take is one table; their rates are among the details
-    matrix = matrix_of(groups, TEXT_LINES_MAX // 2, partial(terminal_text, plain=plain), of_tasks=True)
-    is_of_times = matrix is not None and not matrix[1] and asks_total_time(experiment)
-    blocks += [_captured(matrix[0], console)] if matrix is not None and is_of_times else []
-    for rows in [] if is_of_times else groups:
+    if asks_total_time(experiment):
+        matrix = matrix_of(groups, TEXT_LINES_MAX // 2, partial(terminal_text, plain=plain), of_tasks=True)
+        if matrix is not None and not matrix[1]:
+            blocks.append(_captured(matrix[0], console))
+            groups = []
+    for rows in groups:
         most = TEXT_LINES_MAX // 2
         table, more = table_lines_of(rows, answer, most, plain, is_one_at_a_time=is_one_at_a_time)
         lines = _captured(table, console)

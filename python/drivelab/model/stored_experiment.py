@@ -114,3 +114,8 @@ def titled(titles: Sequence[str], place: int) -> str:
         return titles[place]
     named = ", ".join(others) if len(others) <= _NAMED_MAX else f"{len(others)} others"
     return f"{titles[place]} (with {named})"
+
+
+def asks_total_time(experiment: Mapping[str, Any]) -> bool:
+    """Whether an experiment, as ``run.json`` has it, asks how long whole tasks take."""
+    return "total-time" in experiment.get("figures", ())

@@ -224,11 +224,12 @@ def _untold_contests(runs: Sequence[ReportContent], sets: Sequence[ResultSet], t
 
     They do where its drives were measured at settings of their own.
     """
-    return tuple(
-        own_sentences(run)[0]
+    untold = [
+        run
         for run, one in zip(runs, sets, strict=False)
-        if len(run.record.targets) > 1 and own_sentences(run) and any(each.name not in told for each in one.drives)
-    )
+        if len(run.record.targets) > 1 and any(each.name not in told for each in one.drives)
+    ]
+    return tuple(first for run in untold for first in own_sentences(run)[:1])
 
 
 def _as_best_known(answer: RunAnswer, drives: Mapping[Subject, DriveOfRun]) -> RunAnswer:

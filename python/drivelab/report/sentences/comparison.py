@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
-from drivelab.model.level_words import level_phrase, level_text
+from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import counted
 from drivelab.model.units import format_percent, format_quantity
@@ -179,15 +179,11 @@ def row_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
     return ", ".join(filter(None, (row.label, level_words(row, constant))))
 
 
-def level_words(row: MetricComparison, constant: Mapping[str, str]) -> str:
-    """The levels that tell a combination from others of its workload; empty where none does."""
-    told = (level_phrase(name, level) for name, level in row.levels.items() if constant.get(name) != level)
-    return ", ".join(told) or constant.get(_NOTHING_CHANGED, "")
-
-
-def bare_levels(row: MetricComparison, constant: Mapping[str, str]) -> str:
-    """The same without the names of their factors: ``4 KiB, 64 MiB``."""
-    told = (level_text(name, level) for name, level in row.levels.items() if constant.get(name) != level)
+def level_words(
+    row: MetricComparison, constant: Mapping[str, str], write: Callable[[str, str], str] = level_phrase
+) -> str:
+    """The levels that tell a combination from others of its workload, each as `write` does; empty where none does."""
+    told = (write(name, level) for name, level in row.levels.items() if constant.get(name) != level)
     return ", ".join(told) or constant.get(_NOTHING_CHANGED, "")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE, told_metric
@@ -32,7 +31,6 @@ from drivelab.report.sentences.values import curves_beside, value_sentences
 SENTENCES_MAX = 3
 # of them about targets beside each other
 BESIDE_MAX = 2
-TOTAL_TIME = "total-time"
 
 
 def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ...]:
@@ -94,11 +92,6 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
 def _is_of_one_curve(effect: LevelEffect) -> bool:
     """Whether it is a step of a curve that was measured once, of which the numbers at its ends are told."""
     return len(effect.block_ratios) == 1 and is_quantity(effect.level)
-
-
-def asks_total_time(experiment: Mapping[str, Any]) -> bool:
-    """Whether an experiment, as ``run.json`` has it, asks how long whole tasks take."""
-    return TOTAL_TIME in experiment.get("figures", ())
 
 
 def plain_text(sentence: str) -> str:

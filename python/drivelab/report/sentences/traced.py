@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivelab.model.stored_experiment import asks_total_time
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.content import ReportContent
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text
 from drivelab.report.sentences.explanation import explanation_sentences, headline, told_parts
 from drivelab.report.sentences.explanation_difference import difference_sentences, explained_levels
-from drivelab.report.sentences.run import asks_total_time, run_sentences
+from drivelab.report.sentences.run import run_sentences
 
 # of more of them the section tells, and the answer stays short
 TOLD_AT_MOST = 3

@@ -9,11 +9,10 @@ from itertools import groupby
 from operator import itemgetter
 
 from drivelab.model.comparison import Comparison, MetricComparison
-from drivelab.model.level_words import levels_phrase
+from drivelab.model.level_words import level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.units import format_percent, glued
 from drivelab.report.sentences.comparison import (
-    bare_levels,
     constant_levels,
     difference_words,
     interval_words,
@@ -130,7 +129,7 @@ def _rows(comparison: Comparison) -> list[str]:
         if max(map(len, tails)) + 2 > room:
             # the names of factors stand in the head
             heads = [f"{row.label}{_by_factors(row, usual)}" for row in judged]
-            tails = [f"{bare_levels(row, usual)}{place}" for row, place in zip(judged, places, strict=True)]
+            tails = [f"{level_words(row, usual, level_text)}{place}" for row, place in zip(judged, places, strict=True)]
         names = [f"  {tail.strip()}" for tail in tails]
     shown = [name if len(name) <= room else f"{name[: room - 4]} ..." for name in names]
     widths = [max(map(len, shown)), *widths]
