@@ -23,17 +23,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use self::files::FileTurns;
-use self::flowing::OwnFlow;
 pub use self::levels::Levels;
 use self::plain::{PLAIN_FROM, Plain};
 use self::slot::{Phase, Slot};
 use self::syncing::SyncsBeforeNext;
-use self::waiting::{ios_at_first, ios_until_pause};
+use self::waiting::{ios_until_look, ios_until_pause};
 use crate::address::{Addresses, Random, random_for_job};
 use crate::backend::{Backend, Completion};
 use crate::buffer::Buffers;
 use crate::clock::Clock;
 use crate::error::Result;
+use crate::flow::Share;
 use crate::iolog::Recorder;
 use crate::mix::Mix;
 use crate::pacing::{LATE_NS, Schedule};
@@ -154,9 +154,11 @@ pub struct Job<B> {
     /// Whether some of what is read is written back.
     rewrites: bool,
     /// What it shares with other jobs, from its start on.
-    flow: Option<OwnFlow>,
+    flow: Option<Share>,
     /// I/Os until the next pause, or until something else is to be looked at before the next one.
     until_pause: u64,
+    /// I/Os until the next pause where something is looked at before each.
+    looked_until_pause: u64,
     /// When the next pause is due where time decides, in ticks.
     pause_ticks: u64,
     verifies: bool,
@@ -186,7 +188,6 @@ impl<B: Backend> Job<B> {
         let mut streams = |file_start| workload.accesses().map(|access| stream(access, file_start)).collect();
         let files = FileTurns::of_job(workload, start + length, &mut streams);
         let addresses = streams(0);
-        let syncs_before_next = SyncsBeforeNext::of(workload);
         let mix = Mix::new(workload);
         let plain = Plain::of::<B>(&parts, mix.only(), window.stops_at_range_end());
         let entries = workload.recording.as_ref().map(|recording| recording.of_job(parts.job));
@@ -222,12 +223,13 @@ impl<B: Backend> Job<B> {
             interval: Box::new(Interval::faulted_in(&parts.shape)),
             writes_since_sync: 0,
             needs_sync_call: workload.durability.syncs_after_writes(),
-            syncs_before_next,
+            syncs_before_next: SyncsBeforeNext::of(workload),
             syncs_at_end: workload.durability.syncs_last() && workload.changes_target(),
             last_write: None,
             rewrites: workload.rewrites(),
             flow: None,
-            until_pause: ios_at_first(workload),
+            until_pause: ios_until_look(workload),
+            looked_until_pause: ios_until_pause(workload),
             pause_ticks: u64::MAX,
             verifies: workload.verify,
             outcome: JobOutcome::default(),

@@ -1,6 +1,6 @@
 //! Sync calls that are due before the next I/O: looked for as fio does until 3.37.
 
-use super::{Job, Phase, SYNC, Slot, ios_until_pause};
+use super::{Job, Phase, SYNC, Slot};
 use crate::backend::{Backend, Wait};
 use crate::error::Result;
 use crate::workload::{Operation, Workload};
@@ -20,8 +20,6 @@ pub(super) struct SyncsBeforeNext {
     is_let_through: bool,
     /// I/Os that had ended when the last call did.
     ended_at_sync: Option<u64>,
-    /// I/Os until the next pause.
-    pub(super) until_pause: u64,
 }
 
 impl SyncsBeforeNext {
@@ -34,7 +32,6 @@ impl SyncsBeforeNext {
             writes_at_call: 0,
             is_let_through: false,
             ended_at_sync: None,
-            until_pause: ios_until_pause(workload),
         })
     }
 }
@@ -50,8 +47,8 @@ impl<B: Backend> Job<B> {
         let is_due = state.writes > 0
             && state.writes.is_multiple_of(state.every_writes)
             && state.ended_at_sync != Some(self.ios_ended());
-        state.is_let_through = !is_due && state.until_pause > 0;
-        state.until_pause -= u64::from(state.is_let_through);
+        state.is_let_through = !is_due && self.looked_until_pause > 0;
+        self.looked_until_pause -= u64::from(state.is_let_through);
         let is_first = state.writes_at_call != state.writes;
         if is_due {
             state.writes_at_call = state.writes;

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use super::Job;
-use super::flowing::OwnFlow;
 use crate::backend::{Backend, Wait};
+use crate::flow::Share;
 use crate::workload::Workload;
 
 impl<B: Backend> Job<B> {
@@ -16,7 +16,7 @@ impl<B: Backend> Job<B> {
             if distance == 0 || self.parts.stop.load(Ordering::Relaxed) {
                 self.window.enter(now);
                 self.begin_before_pause(now);
-                self.flow = OwnFlow::begin(&self.parts.workload);
+                self.flow = Share::of(&self.parts.workload.pacing);
                 self.outcome.begun_monotonic_ns = self.clock.monotonic_ns(now);
                 return;
             }
@@ -77,12 +77,8 @@ impl<B: Backend> Job<B> {
     /// Issues nothing for as long as the workload says, or until the run ends.
     fn pause(&mut self, now: u64) {
         let workload = &self.parts.workload;
-        self.until_pause = ios_until_pause(workload);
-        if let Some(syncs) = &mut self.syncs_before_next {
-            syncs.until_pause = std::mem::take(&mut self.until_pause);
-        } else if let Some(flow) = &mut self.flow {
-            flow.until_pause = std::mem::take(&mut self.until_pause);
-        }
+        self.until_pause = ios_until_look(workload);
+        self.looked_until_pause = ios_until_pause(workload);
         // where time decides, I/O that was still outstanding takes from the pause: what follows stays in step
         let begin = now.min(self.pause_ticks);
         let end =
@@ -109,8 +105,8 @@ pub(super) fn ios_until_pause(workload: &Workload) -> u64 {
     if pacing.think_ns == 0 || pacing.think_after_ns > 0 { u64::MAX } else { pacing.think_every }
 }
 
-/// So many before something is looked at for the first time.
-pub(super) fn ios_at_first(workload: &Workload) -> u64 {
+/// I/Os until something is looked at: a pause, or what is looked at before each.
+pub(super) fn ios_until_look(workload: &Workload) -> u64 {
     let looks_before_each = workload.durability.syncs_before_next() || workload.pacing.flow_weight > 0;
     if looks_before_each { 0 } else { ios_until_pause(workload) }
 }
