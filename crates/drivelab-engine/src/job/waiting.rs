@@ -89,7 +89,7 @@ impl<B: Backend> Job<B> {
                 self.begin_before_pause(end);
                 return;
             }
-            self.clock.sleep(self.clock.nanoseconds(left));
+            self.clock.sleep_almost(self.clock.nanoseconds(left));
         }
     }
 

@@ -295,7 +295,13 @@ _RATE = (
         choices=("complete", "issue"),
     ),
     Option(
-        "thinktime_spin", "duration", "extended", "approximated", "the whole pause is slept", default="0", unit="us"
+        "thinktime_spin",
+        "duration",
+        "extended",
+        "approximated",
+        "the pause is slept, its last 60 us are spun",
+        default="0",
+        unit="us",
     ),
     Option(
         "thinktime_iotime",
