@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from drivelab.model.estimate import Unit
+from drivelab.model.judged_metric import RATE
 
 # why no further round is begun; empty while one is to follow
 PhaseEnd = Literal["", "steady", "capacities", "rounds"]
 # bounds of the criterion of five rounds, as shares of their average
 RANGE_MAX, SLOPE_MAX = 0.20, 0.10
+# what a first round has more than so many times is a fall
+FALLS = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,18 @@ class TrackedSeries:
     title: str = ""
     lasting_per_s: float | None = None
     is_perhaps_burst: bool = False
+
+    @property
+    def first(self) -> float | None:
+        """The number of the first round that has one."""
+        return next((value for value in self.values if value is not None), None)
+
+    @property
+    def has_fallen(self) -> bool:
+        """Whether IOPS were far higher in the first round than in the window."""
+        if self.window is None or self.metric != RATE or self.first is None:
+            return False
+        return self.first > FALLS * self.window.average
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,11 @@ def test_a_published_burst_rate_of_a_virtual_drive_may_be_one() -> None:
     )
 
 
+def test_writes_spend_credit_too() -> None:
+    (found,) = burst_possible.find(reads_at(*[3000.0] * 10, operation="write"))
+    assert found.text.startswith("3 000 I/Os a second may be a burst")
+
+
 @pytest.mark.parametrize(
     "seen",
     [

@@ -1,4 +1,4 @@
-"""A virtual drive reads at a constant rate that volumes with burst credit have: whether it stays, time alone tells."""
+"""A virtual drive has a constant rate that volumes with burst credit have: whether it stays, time alone tells."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _INTERVALS_MIN = 6
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
-    """Small reads of a virtual drive, many at a time, at a constant rate of 2,850 to 3,675 a second."""
+    """Small reads or writes of a virtual drive, many at a time, at a constant rate of 2,850 to 3,675 a second."""
     measured = evidence.measured
     workload, rate = measured.workload, evidence.summary.estimates.get(RATE)
     if not answers_for_hardware(evidence.target) or workload.watches_burst or rate is None or not rate.value:
         return []
-    is_asked = evidence.operations("read") and evidence.is_direct and workload.queue_depth >= _QUEUE_DEPTH_MIN
+    has_moved = evidence.operations("read") or evidence.operations("write")
+    is_asked = has_moved and evidence.is_direct and workload.queue_depth >= _QUEUE_DEPTH_MIN
     is_small = workload.block_sizes[0].bytes < LARGE_BYTES
     lasts_s = published_burst_s(rate.value)
     if not (is_asked and is_small) or workload.is_open_loop or lasts_s is None:

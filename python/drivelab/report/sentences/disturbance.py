@@ -67,5 +67,5 @@ def _told(before: TrialTimeline, after: TrialTimeline) -> str:
         ends = median(rates[len(rates) // 2 :])
         return f"are not back at {level} within {time_text(step_s * len(rates))}: {write(ends)}"
     if not place:
-        return f"are at once as fast as {before_it}, {write(was)}"
+        return f"are at once as fast ({write(fmean(rates))}) as {before_it} ({write(was)})"
     return f"are back at {level} within {time_text(step_s * (place + 1))}, at first {write(rates[0])}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from drivelab.model.judged_metric import RATE
+from drivelab.model.rounds import PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RepeatedMetric, RunAnswer
 from drivelab.model.units import format_duration_ns
 from drivelab.report.numerals import number_text
@@ -29,6 +30,8 @@ class PausedRates:
         Without the time of the pauses, nor what is outstanding when one begins, which ends in it.
     without : RepeatedMetric
         Of the last workload that makes no pauses, as in the file.
+    rounds : tuple of PhaseRounds
+        What led there.
     """
 
     target: str
@@ -36,6 +39,28 @@ class PausedRates:
     pause_ns: int
     between_per_s: float
     without: RepeatedMetric
+    rounds: tuple[PhaseRounds, ...] = ()
+
+    @property
+    def is_perhaps_burst(self) -> bool:
+        """Whether the rate without pauses may be the burst of a volume."""
+        return any(series.is_perhaps_burst for series in self._tracked)
+
+    @property
+    def has_slowed(self) -> bool:
+        """Whether the drive was slower than at first when it was measured; taken for granted where nothing tells."""
+        falls = [series.has_fallen for series in self._tracked if series.window is not None]
+        return any(falls) or not falls
+
+    @property
+    def lasting_per_s(self) -> float | None:
+        """What is left of rates that a cache gave."""
+        known = (series.lasting_per_s for series in self._tracked)
+        return min((rate for rate in known if rate is not None), default=None)
+
+    @property
+    def _tracked(self) -> list[TrackedSeries]:
+        return [series for one in self.rounds for series in one.tracked if series.metric == RATE]
 
 
 def paused_rates(answer: RunAnswer) -> Iterator[PausedRates]:
@@ -50,7 +75,8 @@ def paused_rates(answer: RunAnswer) -> Iterator[PausedRates]:
             after_ns, pause_ns, outstanding = answer.pauses[longest.workload]
             counted = longest.metrics[RATE].value * (after_ns + pause_ns) / after_ns
             between = counted - outstanding * _NS / after_ns
-            yield PausedRates(target, after_ns, pause_ns, between, plain[-1].metrics[RATE])
+            rounds = tuple(each for each in answer.rounds if each.target == target)
+            yield PausedRates(target, after_ns, pause_ns, between, plain[-1].metrics[RATE], rounds)
 
 
 def pause_sentences(answer: RunAnswer) -> Iterator[str]:
@@ -63,22 +89,25 @@ def pause_sentences(answer: RunAnswer) -> Iterator[str]:
 def _beside(answer: RunAnswer, one: PausedRates) -> str:
     """``Between pauses of 50 s, 10 times as long as the writes, it is 2.1 times as fast as without a pause, ...``."""
     mine, its = one.between_per_s, one.without.value
-    numbers = f"{number_text(mine)} against {number_text(its)} IOPS"
-    times = number_text(one.pause_ns / one.after_ns, 2)
+    numbers = (
+        f"{number_text(mine)} against {number_text(its)} IOPS{', perhaps a burst' if one.is_perhaps_burst else ''}"
+    )
+    times = f", {number_text(one.pause_ns / one.after_ns, 2)} times as long as the writes,"
     # so short a run has a pause or two
     verb = "looked" if any(each.is_scaled_down for each in answer.rounds) else "is"
-    lead = f"Between pauses of {format_duration_ns(one.pause_ns)}, {times} times as long as the writes, it"
+    is_alike = times_apart(mine, its) < DIFFERS_FROM
+    had_nothing = is_alike and not one.has_slowed
+    lead = f"Between pauses of {format_duration_ns(one.pause_ns)}{'' if had_nothing else times} it"
     low, high = one.without.ends
     # the interval of a trial with pauses is that of working and waiting: the other says how far a rate is known
     is_within = low is not None and high is not None and low <= mine <= high
-    if times_apart(mine, its) < DIFFERS_FROM:
+    if is_alike:
         told = f"{lead} {verb} as fast as without a pause, {numbers}"
     elif is_within:
         told = f"{lead} is not told apart from what it is without a pause, {numbers}"
     else:
         change = change_between(mine, its, is_more_slower=False)
         told = f"{lead} {verb} {change} {than_words(change)} without a pause, {numbers}"
-    own = [each for each in answer.rounds if each.target == one.target]
-    lasting = [series.lasting_per_s for each in own for series in each.tracked]
-    known = [rate for rate in lasting if rate is not None]
-    return f"{told}; both from its cache, {number_text(min(known), 2)} last" if known else told
+    if one.lasting_per_s is not None:
+        return f"{told}; both from its cache, {number_text(one.lasting_per_s, 2)} last"
+    return f"{told}; it had not slowed down before" if had_nothing else told

@@ -9,20 +9,18 @@ from drivelab.model.level_words import READ_FRACTION, level_text, levels_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
 from drivelab.model.phase import POINT_LATENCY_BELOW_NS
-from drivelab.model.rounds import RANGE_MAX, SLOPE_MAX, ChosenPoint, PhaseRounds, TrackedSeries
+from drivelab.model.rounds import FALLS, RANGE_MAX, SLOPE_MAX, ChosenPoint, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.setting import SETTING_NAMES
 from drivelab.report.numerals import latency_text, number_text, percent_text, value_writer
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
-from drivelab.report.sentences.contest import times_apart
+from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.effect_words import change_between, than_words
 from drivelab.report.sentences.pauses import pause_sentences
 
 SCALED_DOWN = "A rehearsal (--quick)"
 # ", and 2 more"
 _WORDS_OF_REST = 3
-# what a first round has more than so many times is a fall
-_FALLS = 1.25
 _TARGETS_MIN = 2
 _UNNAMED = "rounds"
 RANGE_BOUND, SLOPE_BOUND = (f"at most {100 * bound:.0f}\u00a0%" for bound in (RANGE_MAX, SLOPE_MAX))
@@ -199,7 +197,7 @@ def _afterwards(answer: RunAnswer, phase: PhaseRounds) -> float | None:
     known = after.metrics.get(RATE) if after is not None else None
     if series.window is None or series.metric != RATE or series.lasting_per_s is not None or known is None:
         return None
-    return known.value if known.value * _FALLS < series.window.average else None
+    return known.value if known.value * FALLS < series.window.average else None
 
 
 def _where(one: PhaseRounds, *, several: bool) -> str:
@@ -259,10 +257,9 @@ def _told_text(metric: str, value: float) -> str:
 
 def _fall(series: TrackedSeries) -> str:
     """``, fallen from 578 000 in the first round``, where IOPS fell that far before they were judged."""
-    first = next((value for value in series.values if value is not None), 0.0)
-    assert series.window is not None
-    is_fall = series.metric == "iops" and first > _FALLS * series.window.average
-    return f", fallen from {number_text(first)} in the first round" if is_fall else ""
+    if not series.has_fallen or series.first is None:
+        return ""
+    return f", fallen from {number_text(series.first)} in the first round"
 
 
 def _points(answer: RunAnswer, *, several: bool) -> Iterator[str]:
@@ -280,8 +277,13 @@ def _points(answer: RunAnswer, *, several: bool) -> Iterator[str]:
 def _number_of_point(answer: RunAnswer, point: ChosenPoint) -> str:
     """The mean over the window, as tables have it; what it was chosen by where there is none."""
     iops, latency_ns = point.iops, point.latency_ns_mean
-    for one in (average for phase in answer.rounds if phase.target == point.target for average in phase.averages):
+    own = [phase for phase in answer.rounds if phase.target == point.target]
+    for one in (average for phase in own for average in phase.averages):
         is_it = (one.workload, one.levels) == (point.workload, point.levels)
         if is_it and one.iops is not None and one.latency_ns_mean is not None:
             iops, latency_ns = one.iops, one.latency_ns_mean
-    return f"{number_text(iops)} IOPS at {latency_text(latency_ns)}"
+    bursts = (
+        series.window.average for one in own for series in one.tracked if series.is_perhaps_burst and series.window
+    )
+    caveat = ", perhaps a burst" if any(times_apart(iops, rate) < DIFFERS_FROM for rate in bursts) else ""
+    return f"{number_text(iops)} IOPS at {latency_text(latency_ns)}{caveat}"

@@ -36,7 +36,7 @@ def told(*after: float, targets: tuple[str, ...] = ("sda",)) -> list[str]:
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        ([500.0] * 12, "are at once as fast as in the second half before, 500 MB/s"),
+        ([500.0] * 12, "are at once as fast (500 MB/s) as in the second half before (500 MB/s)"),
         (
             [200.0] * 3 + [510.0] * 9,
             "are back at 500 MB/s, as in the second half before, within 4 s, at first 200 MB/s",

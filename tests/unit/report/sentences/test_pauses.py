@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from drivelab.model.rounds import PhaseRounds, TrackedSeries
+from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.sentences.pauses import pause_sentences
 from drivelab.report.sentences.run import plain_text, run_sentences
@@ -77,3 +77,24 @@ def test_what_was_outstanding_when_a_pause_began_is_no_work_of_the_time_before_i
     rows = (row("wait", 3256 / 11), row("baseline", 3000.0))
     (sentence,) = pause_sentences(RunAnswer(rows, pauses={"wait": (S, 10 * S, 256)}))
     assert "it is as fast as without a pause, 3 000 against 3 000 IOPS" in plain_text(sentence)
+
+
+@pytest.mark.parametrize(
+    ("first", "is_perhaps_burst", "told"),
+    [
+        (60_700.0, False, "as fast as without a pause, 60 700 against 60 700 IOPS; it had not slowed down before."),
+        (60_700.0, True, "60 700 against 60 700 IOPS, perhaps a burst; it had not slowed down before."),
+        (90_000.0, False, "as fast as without a pause, 60 700 against 60 700 IOPS."),
+    ],
+    ids=["never slower", "perhaps a burst", "slower"],
+)
+def test_a_drive_that_had_not_slowed_down_has_nothing_to_recover_from(
+    first: float, is_perhaps_burst: bool, told: str
+) -> None:
+    window = FiveRounds(60_700.0, 0.01, 0.001, 0.0, True)
+    series = TrackedSeries("minute", {}, "iops", "1/s", (first, *[60_700.0] * 5), window)
+    series = replace(series, is_perhaps_burst=is_perhaps_burst)
+    rounds = (PhaseRounds("sda", "saturation", 6, 6, "steady", (2, 6), (series,)),)
+    (sentence,) = map(plain_text, pause_sentences(RunAnswer(answer(5_520.0), rounds=rounds, pauses=PAUSES)))
+    assert sentence.endswith(told)
+    assert len(sentence.split()) <= 30

@@ -150,6 +150,16 @@ def test_where_a_point_is_chosen_it_is_the_answer() -> None:
     ]
 
 
+def test_a_point_at_the_rate_of_what_is_perhaps_a_burst_is_perhaps_one() -> None:
+    one = ChosenPoint("sda", "grid", "max", "t", {"job_count": "4"}, 1_001.0, 398e3)
+    burst = replace(series(1000.0), is_perhaps_burst=True)
+    first = run_sentences(RunAnswer((), rounds=(phase("sda", burst),), points=(one,)))[0]
+    assert "(Max): 1 000 IOPS at 398 us, perhaps a burst (job count 4)" in plain_text(first)
+    slower = replace(one, iops=500.0)
+    first = run_sentences(RunAnswer((), rounds=(phase("sda", burst),), points=(slower,)))[0]
+    assert "(Max): 500 IOPS at 398 us (job count 4)" in plain_text(first)
+
+
 def test_what_still_fell_behind_all_rounds_was_not_level() -> None:
     def after(iops: float) -> RunAnswer:
         later = CombinationResult(
