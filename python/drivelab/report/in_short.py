@@ -86,19 +86,36 @@ def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[s
     """
     missing = [what_is_missing(run.record, run.trial_count) for run in joint.runs]
     simulated = [one for one in simulated_sentences(joint.result_sets) if one not in told]
-    busy = [capitalised(words) for run in joint.runs if (words := busy_words(run.trials))]
-    found = [
-        (one.severity, _warning(one))
+    busy = _of_runs(joint, [[words] if (words := capitalised(busy_words(run.trials))) else [] for run in joint.runs])
+    lines = [
+        [
+            (one.severity, _warning(one))
+            for one in run.finding_lines
+            if one.severity in ("invalid", "warning") and not one.is_of_models and one.code not in told_apart
+        ]
         for run in joint.runs
-        for one in run.finding_lines
-        if one.severity in ("invalid", "warning") and not one.is_of_models and one.code not in told_apart
     ]
+    texts = _of_runs(joint, [[text for _, text in of] for of in lines])
+    found = list(zip((severity for of in lines for severity, _ in of), texts, strict=True))
     # "invalid" comes before "warning", and of each run the gravest first
     findings = [text for _, text in sorted(found, key=lambda one: one[0])]
     grave = sum(severity == "invalid" for severity, _ in found)
     findings[grave:grave] = busy
     incomplete = [f"Not complete: {text}" for text in missing if text]
     return list(dict.fromkeys([*incomplete, *simulated, *findings, *joint.notes]))
+
+
+def _of_runs(joint: Joint, texts: Sequence[Sequence[str]]) -> list[str]:
+    """What is said of each run, in one list; behind what not all of them have stands the drive it is said of."""
+    sets = [one for one in joint.result_sets if not one.is_reference]
+    if len(texts) < 2 or len(sets) != len(texts):
+        return [text for of in texts for text in of]
+    names = [_named([drive.name for drive in one.drives]) for one in sets]
+    return [
+        text if all(text in other for other in texts) else f"{text} [{name}]"
+        for of, name in zip(texts, names, strict=True)
+        for text in of
+    ]
 
 
 def _warning(one: FindingLine) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from compared_runs import write_compared_run
 
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
@@ -24,7 +23,6 @@ from drivelab.report.card.letters import cut, one_line, width_px, wrapped
 from drivelab.report.card.rows import ROWS_MAX, Row, Rows, rows_of_parts
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.gather import gather
-from drivelab.report.headline import busy_words
 from drivelab.report.in_short import source_words, warnings_of
 from drivelab.report.joint import Joint
 from drivelab.report.reported_findings import reported
@@ -303,28 +301,6 @@ def test_what_is_told_of_a_check_stands_above_what_limits_it() -> None:
     one, two, source = (next(y for y, text in texts if text.startswith(word)) for word in ("One", "Two", "measured"))
     others = [y for y, text in texts if not text.startswith(("One", "Two", "measured"))]
     assert max(others) + 15 <= one < two < source - 16
-
-
-def test_a_busy_machine_is_told_on_the_card_and_in_short() -> None:
-    joint = joint_report([golden("check-directory")])
-    run = joint.runs[0]
-    busy = {"processors": {"count": 2, "busy": 1.4, "own": 0.1, "kernel_threads": 0.0, "duration_ns": 1e9}}
-    trials = tuple(replace(one, context=busy) for one in run.trials)
-    assert busy_words(trials)
-    told = warnings_of(replace(joint, runs=(replace(run, trials=trials),)))
-    assert told[0].startswith("The machine was busy: ")
-    assert not warnings_of(joint)[0].startswith("The machine")
-
-
-def test_a_warning_of_several_trials_tells_between_what_their_numbers_lie(tmp_path: Path) -> None:
-    late = "an I/O that was outstanding at the end of what was measured took {} s more"
-    findings = [
-        Finding("late", "warning", f"{late.format(amount)}; of the others, 99 % took less", f"trial-{amount}")
-        for amount in (1.77, 1.11)
-    ]
-    run = write_compared_run(tmp_path / "run", 1, findings=findings, repeats=3)
-    (told,) = warnings_of(joint_report([run]))
-    assert told == f"Warning (2 of 3 trials): {late.format('1.11 to 1.77')}"
 
 
 def test_every_simulated_drive_is_told_and_none_was_measured() -> None:
