@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
-from drivelab.model.run_answer import CombinationResult, RunAnswer
+from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
@@ -33,7 +34,7 @@ from drivelab.report.sentences.contest import Subject
 from drivelab.report.sentences.drive_names import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.not_compared import not_compared_sentence
 from drivelab.report.sentences.own_settings import without_own_settings
-from drivelab.report.sentences.run import SENTENCES_MAX
+from drivelab.report.sentences.run import SENTENCES_MAX, phase_sentences
 from drivelab.report.sentences.several_drives import is_simulated, joint_sentences, lead_words
 from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.bursts import burst_tables
@@ -100,7 +101,12 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         figures = (*figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))
-    told = first_in_few_words(_sentences(runs, sets, drives_of_runs(result_sets, sets)))
+    drives = drives_of_runs(result_sets, sets)
+    told = first_in_few_words(_sentences(runs, sets, drives))
+    phases = _of_phases(runs, sets, drives)
+    if phases is not None:
+        tables = (*round_tables(phases.rounds), *tables)
+        figures = (*filter(None, (steady_convergence(phases.rounds),)), *figures)
     return Joint(
         title=_title(runs, sets),
         question=_question(runs, sets),
@@ -176,9 +182,10 @@ def _sentences(
     if not runs:
         alone = len(sets) == 1
         return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
-    names = _names(runs, sets)
-    # drives are what a reader knows; their runs where they do not tell these apart
-    called = names if len(set(names)) == len(runs) and all(names) else [run.name for run in runs]
+    names, called = _names(runs, sets), _called(runs, sets)
+    phases = _of_phases(runs, sets, drives)
+    if phases is not None and (of_phases := phase_sentences(phases)):
+        return (*of_phases[:SENTENCES_MAX], *joint_sentences(sets, drives))
     if len(runs) == len(sets) and all(run.answer.buckets for run in runs):
         # a mean over bursts, rests and what follows is none of the rates
         return tuple(burst_sentences(_as_best_known(_together(runs, sets, called), drives)))
@@ -200,6 +207,16 @@ def _sentences(
         return (compared[0], settings, *bursts, *of_each, *compared[1:])
     why = NOTHING_IN_COMMON if len({is_simulated(one) for one in sets}) == 1 else _MODELS_BESIDE_DRIVES
     return (not_compared_sentence(sets) or why, *of_each)
+
+
+def _of_phases(
+    runs: Sequence[ReportContent], sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]
+) -> RunAnswer | None:
+    """Runs of one experiment in phases as if one had measured all drives; None where one drive has several of them."""
+    is_asked = len(runs) == len(sets) and all(run.answer.rounds for run in runs)
+    is_one = len({run.question for run in runs}) == 1
+    others = len({one.identity for one in drives.values()}) == len(drives)
+    return _together(runs, sets, _called(runs, sets)) if is_asked and is_one and others else None
 
 
 def _of_each_run(runs: Sequence[ReportContent], called: Sequence[str]) -> Iterator[str]:
@@ -252,24 +269,43 @@ def _as_best_known(answer: RunAnswer, drives: Mapping[Subject, DriveOfRun]) -> R
 
 
 def _together(runs: Sequence[ReportContent], sets: Sequence[ResultSet], called: Sequence[str]) -> RunAnswer:
-    """What all runs saw of bursts, as if one had measured all drives; a run of several keeps the names of tables."""
-    buckets: list[tuple[str, TokenBucket]] = []
-    combinations: list[CombinationResult] = []
-    perhaps: dict[str, float] = {}
+    """What all runs saw of bursts and in phases, as if one had measured all drives; of several it has their names."""
+    found = RunAnswer()
     for run, one, name in zip(runs, sets, called, strict=False):
         targets = run.record.targets
         names = {drive.label: drive.name for drive in one.drives} if len(targets) > 1 else {}
         own = {label: names.get(label, label) if names else name for label in _labels(run)}
-        buckets += [(own[target], bucket) for target, bucket in run.answer.buckets]
-        combinations += [replace(each, target=own[each.target]) for each in run.answer.combinations]
-        perhaps |= {own[target]: rate for target, rate in run.answer.perhaps_bursts.items()}
-    return RunAnswer(tuple(combinations), buckets=tuple(buckets), perhaps_bursts=perhaps)
+        answer = run.answer
+        found = replace(
+            found,
+            combinations=(
+                *found.combinations,
+                *(replace(each, target=own[each.target]) for each in answer.combinations),
+            ),
+            buckets=(*found.buckets, *((own[target], bucket) for target, bucket in answer.buckets)),
+            perhaps_bursts={**found.perhaps_bursts, **{own[at]: rate for at, rate in answer.perhaps_bursts.items()}},
+            rounds=(*found.rounds, *(replace(each, target=own[each.target]) for each in answer.rounds)),
+            points=(*found.points, *(replace(each, target=own[each.target]) for each in answer.points)),
+            timeline=(*found.timeline, *(replace(each, target=own[each.target]) for each in answer.timeline)),
+            pauses=answer.pauses,
+            again=answer.again,
+            afterwards=answer.afterwards,
+        )
+    return found
 
 
 def _labels(run: ReportContent) -> set[str]:
     """Whatever its answer calls targets."""
     answer = run.answer
-    return {*(target for target, _ in answer.buckets), *answer.perhaps_bursts, *(one.target for one in answer.rows)}
+    of_phases = (tuple(one.target for one in part) for part in (answer.rounds, answer.points, answer.timeline))
+    placed = chain((one.target for one in (*answer.rows, *answer.combinations)), *of_phases)
+    return {*(target for target, _ in answer.buckets), *answer.perhaps_bursts, *placed}
+
+
+def _called(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> list[str]:
+    """What sentences call each run: by its drives, which a reader knows, where they tell the runs apart."""
+    names = _names(runs, sets)
+    return names if len(set(names)) == len(runs) and all(names) else [run.name for run in runs]
 
 
 def _names(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> list[str]:

@@ -12,12 +12,14 @@ from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
+from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.reference.load import load_reference
 from drivelab.report.content import ReportContent
 from drivelab.report.joint_of import NOTHING_IN_COMMON, joint_of, most_telling_first
 from drivelab.report.run_differences import run_differences
+from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
 from drivelab.store.read import open_run
 
@@ -67,6 +69,26 @@ def test_runs_with_nothing_in_common_say_so_and_tell_their_own() -> None:
     assert joint.sentences[0] == NOTHING_IN_COMMON
     assert joint.sentences[1].startswith("fill-level-drive: 8 MiB random writes: 478 MB/s at fill level 20 %")
     assert joint.sentences[2].startswith("settings-scan-drive: 1 byte appended")
+
+
+def test_runs_in_phases_of_several_drives_answer_as_one_run_of_all_of_them() -> None:
+    def run(target: str, iops: float) -> ReportContent:
+        window = FiveRounds(iops, 0.05, 0.02, 1.0, True)
+        tracked = TrackedSeries("random", {"block_size": "4KiB"}, "iops", "1/s", (), window)
+        rounds = PhaseRounds(target, "rounds", 25, 25, "steady", (21, 25), (tracked,))
+        return replace(content(target, targets=[{"label": target}]), answer=RunAnswer((), rounds=(rounds,)))
+
+    def results(name: str, value: float) -> ResultSet:
+        return result_set(name, observed(name, value, value - 5, value + 5))
+
+    runs, sets = [run("A", 900.0), run("B", 4000.0)], [results("A", 100), results("B", 20)]
+    joint = joint_of(runs, sets)
+    first = plain_text(joint.sentences[0])
+    assert first == "B is 4.4 times as fast as A, 4 000 IOPS against 900 IOPS (random 4 KiB), both steady."
+    assert [row[0].text for row in joint.tables[0].rows] == ["A: rounds", "B: rounds"]
+    # two runs of one drive are no contest
+    again = joint_of([run("A", 900.0), run("A", 4000.0)], [results("A", 100), replace(results("A", 20), key="B")])
+    assert "times as fast" not in again.sentences[0]
 
 
 def test_what_a_published_page_has_in_common_and_does_not_describe_the_drive_is_said() -> None:

@@ -6,11 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from drivelab.model.lasting_rate import METHOD
 from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import Observation
 from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import in_any_of, name_in
-from drivelab.report.sentences.contest import DIFFERS_FROM, ONE_RUN_EACH, Contest, observations_apart, ratio_of
+from drivelab.report.sentences.contest import (
+    DIFFERS_FROM,
+    ONE_RUN_EACH,
+    Contest,
+    Workload,
+    observations_apart,
+    ratio_of,
+)
 from drivelab.report.sentences.contests import goodness
 from drivelab.report.sentences.drive_names import DriveNames
 from drivelab.report.sentences.observed_number import number_alone
@@ -21,8 +29,7 @@ _ALIKE_PERCENT = round(100 * (DIFFERS_FROM - 1))
 _TOLD_RIVALS = 2
 _NAMES_MAX = 3
 _TOLD_TOGETHER_FROM = 2
-# its title as it stands within a sentence, and its combinations
-Workload = tuple[str, Sequence[Contest]]
+_LASTS = "what lasts behind a burst or a cache has no interval"
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
 
 
@@ -233,6 +240,8 @@ def _how_sure(contest: Contest) -> str:
         None not in (one.estimate.low, one.estimate.high) for _, one in contest.ranked
     ):
         return ONE_RUN_EACH
+    if any(one.estimate.method == METHOD for _, one in contest.ranked):
+        return _LASTS
     return _NO_SCATTER if is_repeated else "with one repeat each that may be chance"
 
 

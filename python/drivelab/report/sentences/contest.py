@@ -99,6 +99,10 @@ class Contest:
         return subject == best or (identity is not None and identity == self.identities.get(best))
 
 
+# its title as it stands within a sentence, and its combinations
+Workload = tuple[str, Sequence[Contest]]
+
+
 def without_chance(contests: Sequence[Contest]) -> list[Contest]:
     """The contests of one run; those that lie apart and are no more than what so many give by chance are marked."""
     found = firsts_apart([[(one.estimate, one.trial_count) for _, one in contest.ranked] for contest in contests])

@@ -52,8 +52,8 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     """
     if answer.told:
         return (answer.told,)
-    if of_rounds := (*disturbance_sentences(answer), *rounds_sentences(answer)):
-        return of_rounds[:SENTENCES_MAX]
+    if of_phases := phase_sentences(answer):
+        return of_phases[:SENTENCES_MAX]
     if answer.buckets:
         return first_in_few_words(tuple(burst_sentences(answer)))[:SENTENCES_MAX]
     beside = tuple(target_sentences(answer, DURATION if of_tasks else ""))
@@ -87,6 +87,11 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     every = (*ahead[:1], *leads, *ahead[1:], *sizes, *values, *told)
     # what may not last limits the first of them
     return first_in_few_words((*every[:1], *perhaps_burst_sentences(answer), *every[1:]))[:SENTENCES_MAX]
+
+
+def phase_sentences(answer: RunAnswer) -> tuple[str, ...]:
+    """The answer of an experiment in phases; empty for any other."""
+    return (*disturbance_sentences(answer), *rounds_sentences(answer))
 
 
 def _is_of_one_curve(effect: LevelEffect) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from drivelab.model.apart import RUNS_MIN
 from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import SIMULATED, Observation
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, name_in
-from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, ratio_of
+from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, Workload, ratio_of
 from drivelab.report.sentences.drive_names import DriveNames, DriveOfRun
 from drivelab.report.sentences.observed_number import number_alone, number_with_ends
 
@@ -17,33 +17,53 @@ _RUNS_NAMED_MAX = 2
 _COUNTS = {2: "Two", 3: "Three"}
 
 
-def one_drive_sentence(title: str, members: Sequence[Contest], names: DriveNames) -> str:
-    """What one drive gave in several runs, or on how many combinations of settings these do not overlap.
+def one_drive_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterator[str]:
+    """What one drive gave in several runs: of several workloads in how many these do not overlap, and the furthest.
 
     Parameters
     ----------
-    title : str
-        The workload, as it stands within a sentence.
-    members : sequence of Contest
-        Its combinations of settings, each of this drive alone.
+    groups : sequence of Workload
+        The workloads, each with its combinations of settings, of this drive alone.
     names : DriveNames
         Of the drive.
     """
-    drive = _named(members, names)
-    is_same_again = all(one.run == SIMULATED for _, one in members[0].ranked)
-    unknown = "" if is_same_again else f"; {ONE_RUN_EACH}"
-    if len(members) == 1:
-        return f"{drive}, the same drive, gave {_gave(members[0], names)} at {name_in(title)}{unknown}."
-    count = len({subject for contest in members for subject, _ in contest.ranked})
-    runs, what = f"{_COUNTS.get(count, count)} runs of {drive}", f"combinations of {name_in(title)}"
+    # what survives a power cut comes first
+    groups = sorted(groups, key=lambda one: not one[1][0].ranked[0][1].is_durable)
+    every = [contest for _, members in groups for contest in members]
+    if len(groups) > 1:
+        each = len(every) == len(groups)
+        what = "workloads" if each else f"combinations of {len(groups)} workloads"
+        yield _over_combinations(every, what, names)
+    for title, members in groups[:1]:
+        if len(members) == 1:
+            yield (
+                f"{_named(members, names)}, the same drive, gave {_gave(members[0], names)} at {name_in(title)}"
+                f"{_unknown(members)}."
+            )
+        elif len(groups) == 1:
+            yield _over_combinations(members, f"combinations of {name_in(title)}", names)
+
+
+def _over_combinations(members: Sequence[Contest], what: str, names: DriveNames) -> str:
+    """On how many combinations runs do not overlap, and where they lie furthest apart."""
+    count, unknown = len({subject for contest in members for subject, _ in contest.ranked}), _unknown(members)
+    runs, all_of = f"{_COUNTS.get(count, count)} runs of {_named(members, names)}", of_all(len(members), len(members))
     apart = [contest for contest in members if contest.are_runs_apart is not False]
     if not apart:
-        return f"{runs} agree within their ranges in {of_all(len(members), len(members))} {what}{unknown}."
+        return f"{runs} agree within their ranges in {all_of} {what}{unknown}."
     most = max(apart, key=lambda contest: ratio_of(contest.ranked[0][1], contest.ranked[-1][1]))
     ends = names_in_words([number_alone(one) for _, one in _in_order(most, names)])
-    told = f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, furthest with {ends}"
+    is_one = len({contest.title for contest in members}) == 1
+    where = f"with {ends}" if is_one else f"at {name_in(most.title)} ({ends})"
+    told = f"{runs} lie apart in {of_all(len(apart), len(members))} {what}, furthest {where}"
     # what each run answers needs the room more
     return f"{told}{unknown if len(f'{told}{unknown}'.split()) <= FIRST_WORDS_MAX else ''}."
+
+
+def _unknown(members: Sequence[Contest]) -> str:
+    """What one run each can't tell; of a model another run is the same."""
+    is_same_again = all(one.run == SIMULATED for _, one in members[0].ranked)
+    return "" if is_same_again else f"; {ONE_RUN_EACH}"
 
 
 def _named(members: Sequence[Contest], names: DriveNames) -> str:

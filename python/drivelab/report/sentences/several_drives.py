@@ -8,12 +8,12 @@ from itertools import chain
 from drivelab.model.names import counted
 from drivelab.model.result_set import SIMULATED, ResultSet
 from drivelab.report.parts_of_text import capitalised
-from drivelab.report.sentences.ahead import Workload, ahead_sentences, ahead_words, firsts_sentence
+from drivelab.report.sentences.ahead import ahead_sentences, ahead_words, firsts_sentence
 from drivelab.report.sentences.beside_pages import page_sentences
-from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject
+from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, Workload
 from drivelab.report.sentences.contests import contests
 from drivelab.report.sentences.drive_names import DriveNames, DriveOfRun
-from drivelab.report.sentences.same_drive import compare_sentence, one_drive_sentence
+from drivelab.report.sentences.same_drive import compare_sentence, one_drive_sentences
 
 _WORKLOADS_NAMED = 4
 _FEW_RUNS = f"; {ONE_RUN_EACH}."
@@ -37,7 +37,7 @@ def joint_sentences(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfR
     names = _names(sets, drives or {})
     groups = _by_title(sets, names)
     several = [one for one in groups if _has_others(one[1])]
-    alone = (one_drive_sentence(*one, names) for one in groups if not _has_others(one[1]))
+    alone = one_drive_sentences([one for one in groups if not _has_others(one[1])], names)
     told = [*ahead_sentences(several, names), *alone]
     # said of the first workload, it is known of the others
     first, *others = told or [""]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from drivelab.model.lasting_rate import METHOD
 from drivelab.model.metric import metric_of
+from drivelab.model.names import names_in_words
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.judged_order import judged_order
 from drivelab.report.tables.drive_rows import DriveRow, drive_rows
@@ -56,10 +58,13 @@ def drives_beside(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
         if (judged := _judged(members)) is not None:
             metric, numbers = judged
             by_metric.setdefault(metric, {})[kind] = numbers
-    return tuple(_table(metric, found, drives) for metric, found in by_metric.items())
+    on_credit = {row.name for row in drives if any(one.estimate.method == METHOD for one in row.observations)}
+    return tuple(_table(metric, found, drives, on_credit) for metric, found in by_metric.items())
 
 
-def _table(metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRow]) -> Table:
+def _table(
+    metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRow], on_credit: Collection[str]
+) -> Table:
     of = metric_of(metric)
     titles = list(dict.fromkeys(title for title, _ in found))
     names = list(dict.fromkeys(name for _, levels in found for name, _ in levels if name != BLOCK_SIZE))
@@ -82,7 +87,15 @@ def _table(metric: str, found: Mapping[_Kind, _Judged], drives: Sequence[DriveRo
     title = f"{title} of {titles[0]}" if len(titles) == 1 else title
     made = number_table(KEY, title, heads, columns, rows, is_best_of_row=True)
     has_best = any(cell.is_best for row in made.rows for cell in row)
-    captions = (f"All with {same}." if same else "", _CAPTION if has_best else _NONE_IS_BEST, made.caption)
+    seen = {place for numbers in found.values() for place in numbers}
+    absent = [one.name for place, one in enumerate(drives) if place not in seen and one.name in on_credit]
+    why = f"Without {names_in_words(absent)}: what lasts behind a burst or a cache is known as a rate only."
+    captions = (
+        f"All with {same}." if same else "",
+        _CAPTION if has_best else _NONE_IS_BEST,
+        why if absent and of.quantity == "latency" else "",
+        made.caption,
+    )
     return replace(made, caption=" ".join(filter(None, captions)))
 
 

@@ -79,6 +79,24 @@ def test_of_many_combinations_it_is_told_how_many_differ() -> None:
     assert command.endswith("drivelab compare a b.")
 
 
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ((51, 900), "lie apart in 1 of 2 workloads, furthest at 8 KiB write (300 µs and 900 µs); one run each, so"),
+        ((51, 301), "agree within their ranges in both workloads; one run each, so another run may differ."),
+    ],
+)
+def test_of_several_workloads_it_is_told_in_how_many_runs_lie_apart(second: tuple[float, float], told: str) -> None:
+    def run(key: str, values: tuple[float, float]) -> ResultSet:
+        other = replace(observed("A", values[1], values[1] - 5, values[1] + 5), title="8 KiB write", workload="w")
+        return result_set(key, observed("A", values[0], values[0] - 5, values[0] + 5), replace(other, is_durable=False))
+
+    count, first, command = sentences(run("a", (50, 300)), run("b", second))
+    assert count.startswith(f"Two runs of A {told}")
+    assert first.startswith("A, the same drive, gave 50.0 µs (95 %: 45.0 to 55.0 µs) and then 51.0 µs")
+    assert command.endswith("drivelab compare a b.")
+
+
 def test_where_no_combination_differs_it_is_said() -> None:
     told, _ = sentences(
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 51, 301, 201))

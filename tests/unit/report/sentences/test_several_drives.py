@@ -9,6 +9,7 @@ from made_up_results import levels, observed, result_set
 
 from drivelab.analyse.judged_metric import TrialKind, judged_metric
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.lasting_rate import METHOD
 from drivelab.model.result_set import SIMULATED, Observation, ResultSet
 from drivelab.report.sentences.contests import contests
 from drivelab.report.sentences.drive_names import DriveOfRun
@@ -58,6 +59,10 @@ def test_a_number_without_an_interval_wins_nothing_beyond_noise() -> None:
     (sentence,) = joint_sentences((result_set("a", observed("A", 100, 95, 105)), result_set("b", observed("B", 10))))
     assert sentence.startswith("B looked 10 times as fast as A at")
     assert sentence.endswith("; with one repeat each that may be chance.")
+    lasts = observed("B", 10)
+    lasts = replace(lasts, estimate=replace(lasts.estimate, method=METHOD))
+    (sentence,) = joint_sentences((result_set("a", observed("A", 100, 95, 105)), result_set("b", lasts)))
+    assert sentence.endswith("; what lasts behind a burst or a cache has no interval.")
     repeated = (
         result_set("a", observed("A", 100, 95, 105, trial_count=3)),
         result_set("b", observed("B", 10, trial_count=3)),

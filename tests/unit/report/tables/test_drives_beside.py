@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.lasting_rate import METHOD
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
 from drivelab.report.tables.drives_beside import drives_beside
 from drivelab.report.tables.published import published_tables
@@ -101,3 +102,15 @@ def test_numbers_that_only_one_drive_has_do_not_hide_those_that_both_have() -> N
 def test_it_is_among_the_tables_of_a_report() -> None:
     sets = [results("a", durable("X", 2e5)), results("b", durable("Y", 8e5))]
     assert "drives-beside" in [table.key for table in published_tables(sets)]
+
+
+def test_a_drive_whose_latencies_are_those_of_a_burst_is_named_where_it_has_no_column() -> None:
+    last = read("Z", 1e8)
+    last = replace(last, estimate=replace(last.estimate, low=None, high=None, method=METHOD))
+    sets = [results(name.lower(), durable(name, 2e5), read(name, 3e9)) for name in ("X", "Y")]
+    latency, throughput = drives_beside([*sets, results("z", last)])
+    assert "Without Z: what lasts behind a burst or a cache is known as a rate only." in latency.caption
+    assert [column.name for column in throughput.columns][-3:] == ["X", "Y", "Z"]
+    assert "Without" not in throughput.caption
+    # of what was not measured nothing is said
+    assert "Without" not in drives_beside([*sets, results("z", read("Z", 1e8))])[0].caption
