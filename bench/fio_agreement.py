@@ -86,10 +86,10 @@ class Found:
     mean_ns: Mapping[str, float]
 
 
-def agreement(rounds: int, runtime_s: float) -> list[Row]:
-    """IOPS and mean latency of every job file, by drivelab and by fio in turn, on a loop device over memory."""
+def agreement(rounds: int, runtime_s: float, directory: Path) -> list[Row]:
+    """IOPS and mean latency of every job file, by drivelab and by fio in turn, on a loop device over a file there."""
     rows = []
-    with _written_device() as device, tempfile.TemporaryDirectory(prefix="drivelab-bench-") as folder:
+    with _written_device(directory) as device, tempfile.TemporaryDirectory(prefix="drivelab-bench-") as folder:
         for title, jobs in JOB_FILES.items():
             path = Path(folder) / "jobs.fio"
             path.write_text(GLOBAL.format(device=device, runtime_ms=round(1000 * runtime_s)) + jobs)
@@ -146,14 +146,15 @@ def _mean_ns(estimates: Mapping[str, Estimate], operation: str, direction: str) 
 
 
 @contextmanager
-def _written_device() -> Iterator[str]:
-    """A loop device of its own over memory, every block of it written."""
-    with tempfile.NamedTemporaryFile(dir="/dev/shm", prefix="drivelab-bench-") as image:
+def _written_device(directory: Path) -> Iterator[str]:
+    """A loop device of its own over a file that it reads and writes with O_DIRECT, every block of it written."""
+    with tempfile.NamedTemporaryFile(dir=directory, prefix="drivelab-bench-") as image:
         block = os.urandom(2**20)
         for _ in range(SIZE_BYTES // 2**20):
             image.write(block)
         image.flush()
-        words = ["losetup", "--find", "--show", image.name]
+        os.fsync(image.fileno())
+        words = ["losetup", "--find", "--show", "--direct-io=on", image.name]
         device = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
         try:
             yield device
