@@ -112,11 +112,27 @@ def outcome_of(found: Found, folder: Path) -> Outcome:
             why = f"{error.code}: {error.what}"
             if any(mark in why for mark in INCOMPLETE) and more != COMPLETIONS[-1]:
                 continue
+            if error.code == "U033" and fails_with_fio(whole, error.what.partition("]")[0].lstrip("["), folder):
+                return Outcome(whole, "not fio's", f"{why}: fio says so when it runs")
             return Outcome(whole, "other engine" if error.code == "U034" else "refused", why)
         effects = Counter(note.effect for note in translation.notes)
         others = sorted({note.option for note in translation.notes if note.effect in REFUSED_EFFECTS})
         return Outcome(whole, "run" if others else "as fio", ", ".join(others), effects)
     raise AssertionError("the last completion decides")
+
+
+def fails_with_fio(found: Found, section: str, folder: Path) -> bool:
+    """Whether fio, when it runs, misses the size of a job that names no file; that job alone is run."""
+    alone = [*found.words]
+    if found.words:
+        begin = alone.index(f"--name={section}")
+        end = next((at for at in range(begin + 1, len(alone)) if alone[at].startswith("--name")), len(alone))
+        alone = alone[begin:end]
+    if "filename" in " ".join(alone) + found.text:
+        return False
+    words = alone if found.words else [f"--section={section}", str(folder / "jobs.fio")]
+    fio = subprocess.run(["fio", *words], capture_output=True, text=True, cwd=folder, timeout=60)
+    return fio.returncode != 0 and "you need to specify size=" in fio.stdout + fio.stderr
 
 
 def words_of(found: Found, folder: Path, more: tuple[str, ...]) -> list[str]:
