@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from device.program import Drivelab
+from drivelab.store.read import open_run
 
 pytestmark = [pytest.mark.needs_tool("fio")]
 
@@ -97,6 +98,32 @@ def test_a_block_in_the_place_of_another_is_found_by_its_header(drivelab: Drivel
     misplaced = drivelab.run(*command)
     assert misplaced.returncode != 0
     assert f"at byte {BLOCK_BYTES}" in misplaced.stderr
+
+
+PARTS = (
+    ("--rw=randwrite", "--size=64m", "--runtime=300ms"),
+    ("--rw=randwrite", "--size=64m", "--runtime=300ms", "--ramp_time=200ms", "--ioengine=libaio", "--iodepth=8"),
+    ("--rw=write", "--size=64m", "--runtime=300ms", "--thinktime=100us"),
+    ("--rw=randwrite", "--size=4m", "--io_size=512k", "--bs=8k"),
+    ("--rw=randwrite", "--size=256k", "--runtime=300ms", "--time_based", "--norandommap"),
+)
+
+
+@pytest.mark.parametrize("words", PARTS, ids=" ".join)
+def test_what_was_written_of_a_part_is_read_back_and_nothing_else(
+    drivelab: Drivelab, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    command = ["fio", "--name=job", "--bs=4k", "--verify=crc32c", *words, f"--directory={tmp_path}", "--eta=never"]
+    done = drivelab.run(*command, "--output-format=json")
+    assert done.returncode == 0, done.stderr
+    assert "nothing is read back" not in done.stderr
+    (directory,) = (each for each in drivelab.runs.iterdir() if each.is_dir())
+    rows = sorted(open_run(directory).trials.to_pylist(), key=lambda row: str(row["trial"]))
+    writes, reads = (json.loads(row["engine_json"])["all_phases"] for row in rows)
+    # a block that was not written has no header: reading one would fail
+    assert 0 < writes["write"]["count"] == reads["read"]["count"]
+    assert "read" not in writes
+    assert "write" not in reads
 
 
 KINDS = (

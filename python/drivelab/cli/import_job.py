@@ -106,6 +106,7 @@ def _job_document(job: TranslatedJob) -> dict[str, Any]:
         "copy_number": job.copy_number,
         "pattern": job.pattern.to_json(),
         "verify_pattern": None if verifies is None else verifies.to_json(),
+        "reads_back": job.reads_back,
         "targets": list(job.targets),
         "layout": asdict(job.layout),
         "seed": job.seed,
@@ -127,7 +128,8 @@ def lines(translation: Translation) -> Iterator[str]:
             yield f"  {job.name}{copy}: {described(job.pattern)}"
             yield f"    on {_several(job.targets)}"
             if job.verify_pattern is not None:
-                yield f"    then: {described(job.verify_pattern)}, each block checked"
+                reads = "what was written is read back" if job.reads_back else described(job.verify_pattern)
+                yield f"    then: {reads}, each block checked"
     for sentence in destroyed(translation) or ("nothing",):
         yield f"destroys: {sentence}"
     for warning in translation.warnings:

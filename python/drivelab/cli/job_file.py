@@ -230,7 +230,10 @@ class _Placing:
                 if job.verify_pattern is not None:
                     name, title = names.of(job, path, ending="verify")
                     self.named += [(name, job)] if not number else []
-                    verifying = replace(listed, name=name, title=title, pattern=job.verify_pattern)
+                    written = listed.name if job.reads_back else ""
+                    verifying = replace(
+                        listed, name=name, title=title, pattern=job.verify_pattern, reads_back=written
+                    )
                     self._found.append(((number, job.group, True), verifying))
 
     def jobs(self) -> tuple[ListedJob, ...]:

@@ -132,6 +132,8 @@ class PlannedStep:
         Round of that phase, from 1.
     point : Point or None
         What it takes over from what was measured before it.
+    reads_back : str
+        The trial before it of which it reads as many blocks as that one wrote, at the same places; empty for none.
     """
 
     number: int
@@ -156,6 +158,7 @@ class PlannedStep:
     phase: str = ""
     round: int = 0
     point: Point | None = None
+    reads_back: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, without the pattern and the file system."""
@@ -181,7 +184,7 @@ class PlannedStep:
         if self.phase:
             point = self.point and self.point.model_dump(mode="json")
             document |= {"phase": self.phase, "round": self.round, "point": point}
-        return document
+        return document | ({"reads_back": self.reads_back} if self.reads_back else {})
 
 
 @dataclass(frozen=True, slots=True)

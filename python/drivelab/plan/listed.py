@@ -46,6 +46,8 @@ class ListedJob:
         Whether the page cache gives up what it holds of the file or device first.
     seed : int or None
         Seed of its addresses; None leaves it to the plan.
+    reads_back : str
+        Name of the job before it of which it reads what that one wrote, however much; empty for none.
     """
 
     name: str
@@ -57,6 +59,7 @@ class ListedJob:
     file_bytes: int = 0
     drops_page_cache: bool = True
     seed: int | None = None
+    reads_back: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +234,7 @@ def _steps(
     numbers, groups = itertools.count(1), itertools.count(1)
     for repeat in range(1, repeats + 1):
         present: dict[tuple[int, str], int] = {}
+        before: dict[str, PlannedStep] = {}
         for place, unit in enumerate(units):
             together = next(groups) if len(unit) > 1 else 0
             paces = [planned[one.job.target].pace for one in unit]
@@ -245,7 +249,8 @@ def _steps(
                 second = _second_pass(one, target, is_traced=is_traced) if has_second_pass else (0, 0)
                 laid_out = _laid_out_bytes(one, target, present)
                 before_ns = actions_ns(one.cell.actions) + write_ns(laid_out, pace=target.pace)
-                yield PlannedStep(
+                seed, written = _seed(one.job, generator), before.get(one.job.reads_back)
+                before[one.job.name] = step = PlannedStep(
                     number=number,
                     trial=trial_name(f"{number:0{digits}}", [*words, one.job.name], repeat),
                     target=target.label,
@@ -256,14 +261,17 @@ def _steps(
                     levels={},
                     block=repeat,
                     repeat=repeat,
-                    seed=_seed(one.job, generator),
+                    # the same places in the same order
+                    seed=seed if written is None else written.seed,
                     expected_ns=before_ns + duration_ns + second[1],
                     bytes_written=bytes_written(one.cell.pattern, None, pace=target.pace),
                     actions=one.cell.actions,
                     preparation_bytes=laid_out + second[0],
                     together=together,
                     file_name=one.job.file_name,
+                    reads_back="" if written is None else written.trial,
                 )
+                yield step
 
 
 def _file_of(one: _Placed) -> tuple[int, str] | None:

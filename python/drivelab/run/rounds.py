@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from drivelab.analyse.commands import issued_count
 from drivelab.analyse.rounds import NEEDED, WINDOW_NS, RoundsOfPlan
 from drivelab.model.errors import DrivelabError
 from drivelab.model.level_words import levels_phrase
@@ -28,6 +29,7 @@ class RoundsUnderWay:
         self._rounds = RoundsOfPlan(plan)
         self._patterns = {step.trial: step.pattern for step in plan.steps} if plan.phases else {}
         self._values = dict(stored)
+        self._written: dict[str, int] = {}
 
     def are_needed(self, steps: Sequence[PlannedStep]) -> bool:
         """Whether steps are to be done: their phase has not ended before their round."""
@@ -37,17 +39,20 @@ class RoundsUnderWay:
         """A trial was measured and stored; the numbers of the steps that are not needed any more for that."""
         known = {name: one.value for name in NEEDED if (one := summary.estimates.get(name)) is not None}
         known[WINDOW_NS] = float(measured.engine.get("measured_ns", 0))
+        self._written[summary.name] = issued_count(measured, "write")
         self._values[summary.name] = {name: value for name, value in known.items() if value is not None}
         return [one.number for one in self._rounds.needless_after(step, self._values)]
 
     def with_point(self, step: PlannedStep) -> PlannedStep:
-        """The step with the levels of the combination that it takes, where it takes one.
+        """The step with what it takes over from trials before it: the levels of a combination, or how much was written.
 
         Raises
         ------
         DrivelabError
-            R425: there is none that could be taken.
+            R425: there is nothing that could be taken.
         """
+        if step.reads_back:
+            return self._reading_back(step)
         if step.point is None:
             return step
         chosen = self._rounds.chosen(step, self._values)
@@ -58,3 +63,10 @@ class RoundsUnderWay:
         levels = {name: getattr(taken, name) for name in chosen.levels if name in type(taken).model_fields}
         label = f"{step.label}: {levels_phrase(chosen.levels)}"
         return replace(step, pattern=step.pattern.changed(**levels), label=label)
+
+    def _reading_back(self, step: PlannedStep) -> PlannedStep:
+        count = self._written.get(step.reads_back)
+        if not count:
+            what = f"how many blocks {step.reads_back} wrote is not known: nothing is read back"
+            raise DrivelabError("R425", what, where=step.label, do="run it again, from its beginning")
+        return replace(step, pattern=step.pattern.changed(count=count, bytes=0, runtime="0s"))

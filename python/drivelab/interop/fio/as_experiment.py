@@ -31,7 +31,8 @@ def as_experiment(translation: Translation) -> Experiment:
         for job, _number in members:
             workloads.append(_workload(job, job.pattern, together, names))
         for job in group:
-            if job.verify_pattern is not None:
+            # an experiment has no order in which something could be read back
+            if job.verify_pattern is not None and not job.reads_back:
                 workloads.append(_workload(job, job.verify_pattern, "", names, suffix="-verify"))
     stem = re.split(r"[/\\]", translation.path)[-1].rsplit(".", 1)[0]
     return Experiment(

@@ -40,6 +40,19 @@ _DEPTH_MAX = 4096
 _JOBS_MAX = 1024
 _NULL_BYTES_MAX = 2**24
 _REFUSED_SHOWN_MAX = 8
+# what is read back is read as fast as can be, and not counted before or beside it
+_READS: Mapping[str, Any] = {
+    "operation": "read",
+    "durability": "none",
+    "sync_every_writes": 1,
+    "last_sync": "due",
+    "sync_order": "after_write",
+    "file_state": "overwrite",
+    "pacing": {},
+    "start_delay": "0s",
+    "ramp": "0s",
+    "ends_others": False,
+}
 
 
 def translate_file(path: Path, environment: Environment, *, strict: bool = False) -> Translation:
@@ -132,7 +145,8 @@ def _translated(
         reporting_group=turn.reporting_group,
         seed=_seed(options),
     )
-    first = replace(first, verify_pattern=_verify_pattern(options, first.pattern, placed, io))
+    if io is not None and first.pattern.verify and "write" in io.weights and options.truth("do_verify"):
+        first = _with_verification(options, first, placed, io)
     copies = _copies(options, first, placed)
     own = {setting.option: setting.text for setting in options.job.settings.values() if not setting.is_shared}
     inherited = {setting.option: setting.text for setting in options.job.settings.values() if setting.is_shared}
@@ -267,41 +281,27 @@ def _pattern(options: JobOptions, keys: dict[str, Any]) -> WorkloadPattern:
         raise options.refuse("rw", what, do="change the options that it comes from") from None
 
 
-def _verify_pattern(
-    options: JobOptions, pattern: WorkloadPattern, placed: Placing, io: Issued | None
-) -> WorkloadPattern | None:
-    """Reads of all that was written, where the whole range was written once."""
-    if io is None or not pattern.verify or "write" not in io.weights:
-        return None
-    if not options.truth("do_verify"):
-        return None
+def _with_verification(options: JobOptions, job: TranslatedJob, placed: Placing, io: Issued) -> TranslatedJob:
+    """The job with reads of all that it writes, where that is known."""
+    pattern = job.pattern
     # what is left of the range behind the last whole block is not written
     left_bytes = max(io.all_sizes) * placed.job_count * placed.job_files.count
     covers = placed.all_bytes and pattern.bytes > placed.all_bytes - left_bytes
     covers = covers and not pattern.runtime and not pattern.count
     ordered = pattern.access.kind in ("sequential", "reverse") or pattern.access.covers_once
+    only_writes = set(io.weights) == {"write"}
     # on zones nothing is left below write pointers but what was written
-    is_known = (covers and ordered) or pattern.zoned_drive.is_used
-    if not (is_known and set(io.weights) == {"write"}):
-        options.tell("verify", "approximated", "reads are checked; nothing is read back afterwards: not all is written")
-        return None
-    reads: dict[str, Any] = {
-        "operation": "read",
-        "access": {"kind": "sequential"},
-        "block_size": max(io.all_sizes),
-        "bytes": min((limit for limit in (placed.all_bytes, pattern.bytes) if limit), default=0),
-        "count": 0,
-        "runtime": "0s",
-        "durability": "none",
-        "sync_every_writes": 1,
-        "last_sync": "due",
-        "sync_order": "after_write",
-        "file_state": "overwrite",
-        "pacing": {},
-        "start_delay": "0s",
-        "ends_others": False,
-    }
-    return pattern.changed(**reads)
+    if only_writes and ((covers and ordered) or pattern.zoned_drive.is_used):
+        whole_bytes = min((limit for limit in (placed.all_bytes, pattern.bytes) if limit), default=0)
+        whole = {"access": {"kind": "sequential"}, "block_size": max(io.all_sizes), "bytes": whole_bytes}
+        return replace(job, verify_pattern=pattern.changed(**_READS, **whole, count=0, runtime="0s"))
+    if only_writes and placed.job_count == placed.job_files.count == len(set(io.all_sizes)) == 1:
+        if not ordered:
+            what = "read back in the order of the writes, and what was written twice is read twice"
+            options.tell("verify", "approximated", what)
+        return replace(job, verify_pattern=pattern.changed(**_READS), reads_back=True)
+    options.tell("verify", "approximated", "reads are checked; nothing is read back afterwards: not all is written")
+    return job
 
 
 def _copies(options: JobOptions, job: TranslatedJob, placed: Placing) -> list[TranslatedJob]:

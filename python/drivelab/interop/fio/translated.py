@@ -105,6 +105,8 @@ class TranslatedJob:
         What became of each option, in the order in which they were written.
     verify_pattern : WorkloadPattern or None
         Reads that check afterwards what was written (``verify`` with ``do_verify``).
+    reads_back : bool
+        Whether these are as many as were written, at the same places, and not of the whole range.
     copy_number : int
         Which of fio's ``numjobs`` copies it is, from 1, when each had to become a job of
         its own; 0 when they are the pattern's ``job_count``.
@@ -125,6 +127,7 @@ class TranslatedJob:
     seed: int | None = None
     notes: tuple[OptionNote, ...] = ()
     verify_pattern: WorkloadPattern | None = None
+    reads_back: bool = False
     copy_number: int = 0
 
     @property
