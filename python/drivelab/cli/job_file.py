@@ -231,9 +231,7 @@ class _Placing:
                     name, title = names.of(job, path, ending="verify")
                     self.named += [(name, job)] if not number else []
                     written = listed.name if job.reads_back else ""
-                    verifying = replace(
-                        listed, name=name, title=title, pattern=job.verify_pattern, reads_back=written
-                    )
+                    verifying = replace(listed, name=name, title=title, pattern=job.verify_pattern, reads_back=written)
                     self._found.append(((number, job.group, True), verifying))
 
     def jobs(self) -> tuple[ListedJob, ...]:

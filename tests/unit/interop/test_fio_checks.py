@@ -10,6 +10,7 @@ import pytest
 from drivelab.interop.fio.patterns import pattern_of
 from drivelab.interop.fio.translate import translate_file
 from drivelab.model.errors import DrivelabError
+from drivelab.model.workload_pattern import WorkloadPattern
 from unit.interop.test_fio_translate import DEVICE
 
 
@@ -109,3 +110,43 @@ def test_what_is_no_pattern_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DrivelabError, match="is no pattern") as refused:
         translated(tmp_path, "rw=write\nbuffer_pattern=abc")
     assert refused.value.code == "U033"
+
+
+def test_what_was_written_whole_is_read_back(tmp_path: Path) -> None:
+    base = "verify=crc32c\n"
+    checked = translated(tmp_path, base + "rw=randwrite\nfsync=1")
+    assert checked.pattern.verify
+    assert checked.verify_pattern == WorkloadPattern(
+        operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, range_size=2**20, verify=True,
+        cache_advice="random", contents={"check": "crc32c", "check_bytes": 4096},
+    )  # fmt: skip
+    assert translated(tmp_path, base + "rw=write\nsize=1001k").verify_pattern.bytes == 1000 * 1024
+    assert translated(tmp_path, base + "rw=write\ndo_verify=0").verify_pattern is None
+    assert translated(tmp_path, base + "rw=read").pattern.verify
+    only = translated(tmp_path, base + "rw=write\nverify_only")
+    assert (only.pattern.operation, only.pattern.verify, only.destroys) == ("read", True, ())
+    assert translated(tmp_path, base + "rw=write\nzero_buffers").pattern.contents.kind == "random"
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("rw=randwrite\nruntime=1\ntime_based\nramp_time=1\nthinktime=5", ""),
+        ("rw=randwrite\nio_size=64k", ""),
+        ("rw=write\nruntime=1", ""),
+        ("rw=randwrite\nio_size=64k\nnorandommap", "what was written twice is read twice"),
+        ("rw=randrw\nruntime=1", "nothing is read back"),
+        ("rw=randwrite\nruntime=1\nnumjobs=2", "nothing is read back"),
+        ("rw=randwrite\nbsrange=4k-8k\nruntime=1", "nothing is read back"),
+    ],
+)
+def test_what_was_written_in_part_is_read_back_as_it_was_written(tmp_path: Path, lines: str, told: str) -> None:
+    found = translated(tmp_path, f"verify=crc32c\n{lines}")
+    notes = [note for note in found.notes if note.option == "verify"]
+    assert [note.effect for note in notes] == ["approximated" if told else "honoured"]
+    assert told in notes[0].what
+    assert found.reads_back == ("nothing" not in told)
+    if found.reads_back:
+        reads, writes = found.verify_pattern, found.pattern
+        assert (reads.operation, reads.ramp, reads.pacing.think_ns) == ("read", 0, 0)
+        assert (reads.access, reads.block_size, reads.queue_depth) == (writes.access, 4096, writes.queue_depth)

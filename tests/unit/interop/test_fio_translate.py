@@ -247,46 +247,6 @@ def test_rates_and_pauses(job: Any, lines: str, keys: dict[str, Any]) -> None:
     assert {name: getattr(pacing, name) for name in keys} == keys
 
 
-def test_what_was_written_whole_is_read_back(job: Any) -> None:
-    base = "filename=/dev/sdx\nsize=1m\nverify=crc32c\n"
-    checked = job(base + "rw=randwrite\nfsync=1")
-    assert checked.pattern.verify
-    assert checked.verify_pattern == WorkloadPattern(
-        operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, range_size=2**20, verify=True,
-        cache_advice="random", contents={"check": "crc32c", "check_bytes": 4096},
-    )  # fmt: skip
-    assert job(base.replace("1m", "1001k") + "rw=write").verify_pattern.bytes == 1000 * 1024
-    assert job(base + "rw=write\ndo_verify=0").verify_pattern is None
-    assert job(base + "rw=read").pattern.verify
-    only = job(base + "rw=write\nverify_only")
-    assert (only.pattern.operation, only.pattern.verify, only.destroys) == ("read", True, ())
-    assert job(base + "rw=write\nzero_buffers").pattern.contents.kind == "random"
-
-
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        ("rw=randwrite\nruntime=1\ntime_based\nramp_time=1\nthinktime=5", ""),
-        ("rw=randwrite\nio_size=64k", ""),
-        ("rw=write\nruntime=1", ""),
-        ("rw=randwrite\nio_size=64k\nnorandommap", "what was written twice is read twice"),
-        ("rw=randrw\nruntime=1", "nothing is read back"),
-        ("rw=randwrite\nruntime=1\nnumjobs=2", "nothing is read back"),
-        ("rw=randwrite\nbsrange=4k-8k\nruntime=1", "nothing is read back"),
-    ],
-)
-def test_what_was_written_in_part_is_read_back_as_it_was_written(job: Any, lines: str, told: str) -> None:
-    found = job(f"filename=/dev/sdx\nsize=1m\nverify=crc32c\n{lines}")
-    notes = [note for note in found.notes if note.option == "verify"]
-    assert [note.effect for note in notes] == ["approximated" if told else "honoured"]
-    assert told in notes[0].what
-    assert found.reads_back == ("nothing" not in told)
-    if found.reads_back:
-        reads, writes = found.verify_pattern, found.pattern
-        assert (reads.operation, reads.ramp, reads.pacing.think_ns) == ("read", 0, 0)
-        assert (reads.access, reads.block_size, reads.queue_depth) == (writes.access, 4096, writes.queue_depth)
-
-
 @pytest.mark.parametrize("engine", ENGINES.values(), ids=list(ENGINES))
 def test_every_engine_becomes_a_backend(job: Any, engine: Any) -> None:
     found = job(f"ioengine={engine.name}\nsize=1m\niodepth=8\nrw=randwrite\nnrfiles=10\nhipri")
