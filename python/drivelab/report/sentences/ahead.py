@@ -113,11 +113,15 @@ def firsts_sentence(groups: Sequence[Workload], names: DriveNames) -> str:
     if not ranked:
         return ""
     (first, own), *others = ranked
-    drives = {name for _, members in groups for one in members for name in names.by_drive(one.ranked)}
-    best = "faster" if len(drives) == 2 else "fastest"
+    best = _best([one for _, members in groups for one in members], names)
     told = [f"{first} looked {best} in {of_all(len(own), len(groups))} workloads"]
     told += [f"{name} in {len(titles)} ({_listed(titles)})" for name, titles in others[:_TOLD_RIVALS]]
     return f"{', '.join(told)}."
+
+
+def _best(members: Sequence[Contest], names: DriveNames) -> str:
+    """``faster`` of two drives, ``fastest`` of more."""
+    return "faster" if len({name for one in members for name in names.by_drive(one.ranked)}) == 2 else "fastest"
 
 
 def _ahead(members: Sequence[Contest]) -> list[Contest]:
@@ -148,7 +152,7 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
             # one of several combinations that contradict each other is no lead
             each = names_in_words([f"{name} in {times}" for name, times in looked[1:]])
             (first, most), *_ = looked
-            by = f"{first} looked fastest in {most} of {count} combinations, {each}"
+            by = f"{first} looked {_best(members, names)} in {most} of {count} combinations, {each}"
             return f"Which is faster at {name_in(title)} cannot be told: {by}; {_how_sure(ours[0])}"
         lead, why = _lead(title, ours, names), _how_sure(ours[0])
         if count == 1:

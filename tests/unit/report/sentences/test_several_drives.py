@@ -294,7 +294,7 @@ def test_of_combinations_that_contradict_each_other_none_is_told_as_a_lead() -> 
 
     (sentence, *_) = joint_sentences((run("A", 100, 300, 104), run("B", 200, 150, 100)))
     assert sentence.startswith("Which is faster at ")
-    assert "cannot be told: B looked fastest in 2 of 3 combinations, A in 1; one run each" in sentence
+    assert "cannot be told: B looked faster in 2 of 3 combinations, A in 1; one run each" in sentence
     (sentence, *_) = joint_sentences((run("A", 100, 101, 102), run("B", 200, 250, 100)))
     assert sentence.startswith("A looked 2.0 to 2.5 times as fast as B")
 
