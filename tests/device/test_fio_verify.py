@@ -124,6 +124,18 @@ def test_what_was_written_of_a_part_is_read_back_and_nothing_else(
     assert 0 < writes["write"]["count"] == reads["read"]["count"]
     assert "read" not in writes
     assert "write" not in reads
+    # one result, as fio has it
+    (job,) = json.loads(done.stdout)["jobs"]
+    # what was written in a ramp, or was outstanding when time was over, is not counted, and read back all the same
+    assert job["read"]["total_ios"] >= job["write"]["total_ios"] > 0
+    assert "no data on the drive" not in done.stderr
+
+
+def test_a_mix_in_a_new_file_is_not_called_damaged(drivelab: Drivelab, tmp_path: Path) -> None:
+    words = ["--name=job", "--rw=randrw", "--size=1m", "--verify=md5", f"--directory={tmp_path}", "--eta=never"]
+    done = drivelab.run("fio", *words)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run(["fio", *words], capture_output=True, cwd=tmp_path).returncode == 0
 
 
 KINDS = (

@@ -191,7 +191,8 @@ def _run(
     require_possible(found.plan, found.targets, consent)
     with interruptible() as stop:
         conduct = conduct_for(progress, stop, consent, stops_on_error=False)
-        watched = watch.watching(conduct.instruments)
+        # fio makes no pass of its own behind a job
+        watched = replace(watch.watching(conduct.instruments), count_commands=None)
         conduct = replace(
             conduct, instruments=watched, facts={"job_file": found.record()}, files={STORED_NAME: found.text}
         )

@@ -130,7 +130,7 @@ class Status:
         job = self._jobs[name]
         percentiles = asked_percentiles({**job.shared, **job.given})
         result = job_result(job.name, [self._found[name]], job.reporting_group, percentiles)
-        return result | {"job options": {"name": job.name} | dict(job.given)}
+        return result | {"job options": {"name": job.name} | dict(job.given_to_each)}
 
 
 def _so_far(name: str, workload: Workload, rows: pa.Table, counted_ns: int) -> Measurement:

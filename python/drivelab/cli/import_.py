@@ -196,7 +196,10 @@ def _numbers(trial: ForeignTrial) -> str:
 
 
 def _few(estimates: Mapping[str, Estimate]) -> str:
-    names = (LATENCY, MEAN_LATENCY, RATE, THROUGHPUT, "total_latency_ns_max")
+    names = [LATENCY, MEAN_LATENCY, RATE, THROUGHPUT, "total_latency_ns_max"]
+    # a log may have a part of the latency alone
+    parts = (f"{part}_latency_ns_{which}" for part in ("completion", "submission") for which in ("p50", "mean", "max"))
+    names += [] if any(name in estimates for name in names) else parts
     heads = {name: "" if name == THROUGHPUT else f"{metric_of(name).head} " for name in names}
     told = [f"{head}{estimates[name]}" for name, head in heads.items() if name in estimates]
     return ", ".join(told[:3])

@@ -8,7 +8,7 @@ import secrets
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ class JobFilePlan:
         The job file, verbatim.
     jobs : tuple of (str, TranslatedJob)
         Name of each workload and the job that it is; of a job with several targets several.
+    verifies : mapping of str to str
+        Of each workload that reads what another one wrote, that one.
     """
 
     translation: Translation
@@ -64,6 +66,7 @@ class JobFilePlan:
     experiment: Experiment
     text: bytes
     jobs: tuple[tuple[str, TranslatedJob], ...]
+    verifies: Mapping[str, str] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """What is kept of it in ``run.json`` (``docs/run_keys.md``)."""
@@ -75,7 +78,8 @@ class JobFilePlan:
                 "line": job.line,
                 "group": job.group,
                 "reporting_group": job.reporting_group,
-                "given": dict(job.given),
+                "verifies": self.verifies.get(name, ""),
+                "given": dict(job.given_to_each),
                 "shared": dict(job.shared),
                 "resolved": dict(job.resolved),
             }
@@ -160,7 +164,8 @@ def plan_job_file(
     )
     by_label = {target.label: facts for target, facts in zip(plan.targets, placing.targets, strict=True)}
     experiment = listed_experiment(listed, repeats=count)
-    return JobFilePlan(translation, plan, by_label, experiment, file.read_bytes(), tuple(placing.named))
+    verbatim = file.read_bytes()
+    return JobFilePlan(translation, plan, by_label, experiment, verbatim, tuple(placing.named), placing.verifies)
 
 
 def tell_options(translation: Translation) -> None:
@@ -203,6 +208,7 @@ class _Placing:
 
     targets: list[TargetFacts] = field(default_factory=list)
     named: list[tuple[str, TranslatedJob]] = field(default_factory=list)
+    verifies: dict[str, str] = field(default_factory=dict)
     _found: list[tuple[tuple[int, int, bool], ListedJob]] = field(default_factory=list)
     _files: dict[tuple[int, str], str] = field(default_factory=dict)
 
@@ -230,6 +236,7 @@ class _Placing:
                 if job.verify_pattern is not None:
                     name, title = names.of(job, path, ending="verify")
                     self.named += [(name, job)] if not number else []
+                    self.verifies[name] = listed.name
                     written = listed.name if job.reads_back else ""
                     verifying = replace(listed, name=name, title=title, pattern=job.verify_pattern, reads_back=written)
                     self._found.append(((number, job.group, True), verifying))

@@ -52,7 +52,7 @@ class Instruments:
     Attributes
     ----------
     measure, count_commands : callable
-        `drivelab.run.measure.measure`, and `drivelab.run.counting_pass.command_counts`.
+        `drivelab.run.measure.measure`, and `drivelab.run.counting_pass.command_counts`; None: no pass follows a trial.
     judge : callable
         Turns what was measured into numbers and findings.
     trace : TraceTools, optional
@@ -62,7 +62,7 @@ class Instruments:
     """
 
     measure: Callable[..., Measurement]
-    count_commands: Callable[..., dict[str, Any]]
+    count_commands: Callable[..., dict[str, Any]] | None
     judge: Judge
     trace: TraceTools | None = None
     measure_together: Callable[..., Sequence[Measurement | DrivelabError]] | None = None
@@ -167,7 +167,7 @@ class Execution:
         self._completed = completed
         self._stops_on_error = stops_on_error
         self._session = dict(session or {"session": 1})
-        self._commands = CommandsOfCells(instruments.count_commands)
+        self._commands = instruments.count_commands and CommandsOfCells(instruments.count_commands)
         self._is_resumable = is_resumable
         self._idle_watch_s = idle_watch_s
         self._rounds = RoundsUnderWay(plan, stored or {})
@@ -341,6 +341,8 @@ class Execution:
             sink = self._writer.trace_sink(step.trial)
             source = None if self._plan.trace == "auto" else self._plan.trace
             return traced_pass(trial, measured, sink, self._instruments.trace, source=source, stop=self._stop)
+        if self._commands is None:
+            return untraced | no_second_pass(trial.workload, "no pass of its own was asked for", is_traced=False)
         if counts_commands(trial.workload):
             self._progress.doing("counting its commands")
             return untraced | self._commands.of(step, trial, measured, self._stop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulated_trials import counted, evidence, latencies, measured, workload
 
-from drivelab.analyse.findings import file_state_not_as_asked, page_cache_answered
+from drivelab.analyse.findings import file_state_not_as_asked, page_cache_answered, unwritten_range
 from drivelab.model.measurement import Measurement
 from drivelab.model.workload import Access, Durability, FileState, TargetRange
 
@@ -46,6 +46,16 @@ class TestFileStateNotAsAsked:
             workload("write"), {"write": latencies()}, context={"extents": {"method": "", "range_bytes": 0}}
         )
         assert file_state_not_as_asked.find(evidence(trial)) == []
+
+
+def test_what_is_checked_was_written_whatever_else_the_range_holds() -> None:
+    def found(*, is_checked: bool) -> list[str]:
+        asked = workload("read", verify=is_checked)
+        trial = measured(asked, {"read": latencies()}, context={"extents": {"written_share": 0.03}})
+        return [one.code for one in unwritten_range.find(evidence(trial))]
+
+    assert found(is_checked=True) == []
+    assert found(is_checked=False) == ["unwritten-range"]
 
 
 class TestMemoryThatWasAskedFor:

@@ -85,6 +85,14 @@ def test_zones_of_a_mix_are_told_to_be_of_each_operation(tmp_path: Path) -> None
     assert [note.option for note in translated(tmp_path, "rw=rw zonemode=strided zonesize=64k").refused] == ["zonemode"]
 
 
+def test_zones_of_a_device_go_on_behind_the_size_that_is_moved(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.fio"
+    lines = "[job]\nfilename=/dev/sdx\nrw=write\noffset=1m\nsize=2m\nzonemode=strided\nzonesize=64k\nzoneskip=64k\n"
+    path.write_text(lines)
+    pattern = translate_file(path, Environment(size_of=lambda _: 2**30)).jobs[0].pattern
+    assert (pattern.bytes, pattern.offset, pattern.range_size) == (2 * 2**20, 2**20, 2**30 - 2**20)
+
+
 @pytest.mark.parametrize("options", ["zonemode=strided", "zonemode=strided zonesize=2k"])
 def test_zones_need_room_for_a_block(tmp_path: Path, options: str) -> None:
     with pytest.raises(DrivelabError) as caught:

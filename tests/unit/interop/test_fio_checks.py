@@ -135,7 +135,6 @@ def test_what_was_written_whole_is_read_back(tmp_path: Path) -> None:
         ("rw=randwrite\nio_size=64k", ""),
         ("rw=write\nruntime=1", ""),
         ("rw=randwrite\nio_size=64k\nnorandommap", "what was written twice is read twice"),
-        ("rw=randrw\nruntime=1", "nothing is read back"),
         ("rw=randwrite\nruntime=1\nnumjobs=2", "nothing is read back"),
         ("rw=randwrite\nbsrange=4k-8k\nruntime=1", "nothing is read back"),
     ],
@@ -143,10 +142,39 @@ def test_what_was_written_whole_is_read_back(tmp_path: Path) -> None:
 def test_what_was_written_in_part_is_read_back_as_it_was_written(tmp_path: Path, lines: str, told: str) -> None:
     found = translated(tmp_path, f"verify=crc32c\n{lines}")
     notes = [note for note in found.notes if note.option == "verify"]
-    assert [note.effect for note in notes] == ["approximated" if told else "honoured"]
+    usual = "noted" if "runtime" in lines else "honoured"
+    assert [note.effect for note in notes] == ["approximated" if told else usual]
     assert told in notes[0].what
     assert found.reads_back == ("nothing" not in told)
     if found.reads_back:
         reads, writes = found.verify_pattern, found.pattern
         assert (reads.operation, reads.ramp, reads.pacing.think_ns) == ("read", 0, 0)
         assert (reads.access, reads.block_size, reads.queue_depth) == (writes.access, 4096, writes.queue_depth)
+
+
+def test_of_a_mix_nothing_is_checked_as_it_reads_what_was_there_before(tmp_path: Path) -> None:
+    found = translated(tmp_path, "rw=randrw\nverify=md5")
+    assert not found.pattern.verify
+    # its writes carry what another job can check
+    assert found.pattern.contents.check == "md5"
+    assert [note.effect for note in found.notes if note.option == "verify"] == ["approximated"]
+
+
+def test_what_lies_between_zones_is_not_read_back(tmp_path: Path) -> None:
+    found = translated(tmp_path, "rw=write\nverify=crc32c\nzonemode=strided\nzonesize=64k\nzoneskip=64k")
+    assert found.reads_back
+    assert found.verify_pattern.access == found.pattern.access
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        ("filename=gone\nrw=write", "there is no gone to be checked"),
+        ("rw=randwrite\nio_size=64k", "which blocks were written fio's own random numbers tell"),
+        ("rw=randwrite\nnumber_ios=3", "which blocks were written fio's own random numbers tell"),
+    ],
+)
+def test_verify_only_needs_something_that_was_written(tmp_path: Path, lines: str, what: str) -> None:
+    with pytest.raises(DrivelabError, match=what) as refused:
+        translated(tmp_path, f"verify=crc32c\nverify_only\n{lines}")
+    assert refused.value.code == "U035"

@@ -56,6 +56,14 @@ def test_a_variable_that_is_not_set_is_named_where_its_value_is_missing(tmp_path
     assert both.what == "bs=${ONE}${OTHER}: variables ONE and OTHER are not set"
 
 
+@pytest.mark.parametrize("line", ["filename={{ disk.name }}", "size={{disk.name}}g", "bs=4k,{{ disk.name }}"])
+def test_what_a_template_left_is_named(tmp_path: Path, line: str) -> None:
+    mistake = mistake_of(f"[a]\n{line}\n", tmp_path)
+    assert (mistake.code, mistake.what) == ("U032", f"{line}: nothing has filled in disk.name")
+    (job,) = jobs_of("[a]\ndescription={{ anything }}\nsize=1m\n", tmp_path)
+    assert job.settings["description"].text == "{{ anything }}"
+
+
 def test_variables_and_keywords_are_replaced_and_calculated(tmp_path: Path) -> None:
     text = "[a]\nbs=${SIZE}\nfilename=${DISK}${MISSING}\nnumjobs=2 * $ncpus + 1\niodepth=$pagesize\n"
     (job,) = jobs_of(text, tmp_path)

@@ -153,6 +153,17 @@ def test_a_trial_ends_once_it_has_measured_enough(bench: Bench) -> None:
     assert told == [True, True, True, False]
 
 
+def test_no_pass_follows_a_trial_where_none_is_wanted(bench: Bench) -> None:
+    instruments = Instruments(bench.drive.measure, None, bench.drive.judge)
+    progress = RunProgress("run", awaited_of_run(bench.plan), bench.told)
+    conduct = Conduct(instruments, lambda *_: [], progress, bench.drive.stop, host_facts(""))
+    assert execution_of(bench.plan, bench.facts, bench.writer, bench.journal, conduct).run().completed == 4
+    run = open_run(bench.writer.directory)
+    assert {json.loads(row["context_json"])["command_counts_reason"] for row in run.trials.to_pylist()} == {
+        "no pass of its own was asked for"
+    }
+
+
 def test_every_step_is_measured_judged_and_stored(bench: Bench) -> None:
     outcome = bench.execution.run()
     assert bench.trials() == [step.trial for step in bench.plan.steps]

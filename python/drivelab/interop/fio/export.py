@@ -84,7 +84,21 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
         of_file = listed.get(run.trial(name)["workload"])
         if of_file is not None:
             job["job options"] = {"name": of_file["job"]} | of_file["given"]
+    workloads = [run.trial(name)["workload"] for name in trials]
+    document["jobs"] = _with_checks(document["jobs"], workloads, listed)
     return document, done.left_out
+
+
+def _with_checks(
+    jobs: Sequence[dict[str, Any]], workloads: Sequence[str], listed: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """The results, what a job read back of its own writes as the reads of that job, as fio has them."""
+    checks = {listed.get(name, {}).get("verifies", ""): job for name, job in zip(workloads, jobs, strict=True)}
+    found = []
+    for name, job in zip(workloads, jobs, strict=True):
+        if listed.get(name, {}).get("verifies", "") not in workloads:
+            found.append(job | {"read": checks[name]["read"]} if name in checks else job)
+    return found
 
 
 def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> FioExport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from drivelab.interop.fio.values import Choice, PerDirection, Value, parse_value
 from drivelab.model.errors import DrivelabError
 
 _TEXT_SHOWN_MAX = 80
+# what templates of Ansible, Jinja and Helm leave where nobody filled them in
+_PLACEHOLDER = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,9 @@ def _read(section: Section, scope: _Scope, environment: Environment, warnings: d
         return 0 if name in READ_FIRST else 2 if name in READ_LAST else 1
 
     for text, line in sorted(texts, key=order):
+        if names[id(line)] != "description" and (left := _PLACEHOLDER.search(text)):
+            what = f"{_shortened(text)}: nothing has filled in {left[1]}"
+            raise DrivelabError("U032", what, where=str(line.place), do=f"write a value in place of {left[0]}")
         try:
             setting = _setting(text, line.place, scope, warnings, is_shared=section.is_global)
         except ValueMistake as mistake:

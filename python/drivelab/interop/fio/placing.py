@@ -41,6 +41,8 @@ class Placing:
         Where the range begins.
     range_bytes : int
         Bytes of each file or device that a job uses; 0 is all of it, or the part that `fraction` says.
+    device_bytes : int
+        Bytes of each device from the start of the range to its end: orders with zones go on there; 0 of files.
     job_files : JobFiles
         The files of each job.
     fraction : float
@@ -63,6 +65,7 @@ class Placing:
     is_split: bool = False
     offset_bytes: int = 0
     range_bytes: int = 0
+    device_bytes: int = 0
     job_files: JobFiles = _ONE_FILE
     fraction: float = 1.0
     increment_bytes: int = 0
@@ -118,6 +121,8 @@ def placing(
         raise options.refuse("opendir", "opendir works on whatever lies there", do="name the files: filename=")
     kind: LayoutKind = "null" if engine.backend == "null" else "device" if is_device(names[0]) else "file"
     existing = _existing_bytes(names, environment, known_bytes) if kind != "null" else None
+    if options.truth("verify_only") and kind == "file" and existing is None:
+        raise options.refuse("verify_only", f"there is no {names[0]} to be checked", do="name a file that is there")
     placed = Placing(names, Layout(kind), options.number("numjobs"), shares_range=is_named)
     placed = replace(placed, job_files=files_of_jobs(options, engine, io, kind))
     placed = _with_range(placed, options, io, existing)
@@ -210,7 +215,8 @@ def _with_range(placed: Placing, options: JobOptions, io: Issued, existing: int 
     if offset_fraction < 1:
         options.tell("offset", "approximated", "what is left is used from its start: the target is not here")
         fraction = min(fraction, 1 - offset_fraction) or fraction
-    return replace(placed, offset_bytes=offset, range_bytes=ranged, fraction=fraction)
+    device_bytes = max(0, (existing or 0) - offset) if kind == "device" else 0
+    return replace(placed, offset_bytes=offset, range_bytes=ranged, device_bytes=device_bytes, fraction=fraction)
 
 
 def _alignment(options: JobOptions, io: Issued, *names: str) -> int:

@@ -145,6 +145,10 @@ def _translated(
         reporting_group=turn.reporting_group,
         seed=_seed(options),
     )
+    in_part = options.has("io_size") or options.has("number_ios")
+    if options.truth("verify_only") and in_part and options.choice("rw").word.startswith("rand"):
+        what = "which blocks were written fio's own random numbers tell"
+        raise options.refuse("verify_only", what, do="check what was written in order, or whole")
     if io is not None and first.pattern.verify and "write" in io.weights and options.truth("do_verify"):
         first = _with_verification(options, first, placed, io)
     copies = _copies(options, first, placed)
@@ -206,7 +210,9 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     if placed.offset_bytes and keys.get("file_state") != "append":
         keys["offset"] = placed.offset_bytes
     if placed.used_bytes:
-        keys["range_size"] = placed.used_bytes
+        # what is left out between zones counts for nothing
+        has_zones = any(order.get("zone_bytes") for order in io.orders.values())
+        keys["range_size"] = max(placed.used_bytes, placed.device_bytes * has_zones)
         if placed.layout.kind == "null":
             # nothing is at any address, and the file that stands for the target has to have room
             keys["range_size"] = min(placed.used_bytes, max(_NULL_BYTES_MAX, max(io.all_sizes) * placed.job_count))
@@ -219,6 +225,11 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         what = "on zones only what is written once, without reads among it, is checked"
         options.tell("verify", "not-honoured", what)
         checked.pop("verify")
+    if checked.get("verify") and {"read", "write"} <= set(io.weights):
+        # what is read among writes may be what was there before
+        what = "as in fio what is read among writes is not checked; nothing is read back: not all is written"
+        options.tell("verify", "approximated", what)
+        checked["verify"] = False
     keys |= checked
     if any(options.has(name) for name in LOG_OPTIONS):
         keys["record_ios"] = True
@@ -288,6 +299,7 @@ def _with_verification(options: JobOptions, job: TranslatedJob, placed: Placing,
     left_bytes = max(io.all_sizes) * placed.job_count * placed.job_files.count
     covers = placed.all_bytes and pattern.bytes > placed.all_bytes - left_bytes
     covers = covers and not pattern.runtime and not pattern.count
+    covers = covers and not pattern.access.zone_bytes
     ordered = pattern.access.kind in ("sequential", "reverse") or pattern.access.covers_once
     only_writes = set(io.weights) == {"write"}
     # on zones nothing is left below write pointers but what was written
@@ -299,8 +311,10 @@ def _with_verification(options: JobOptions, job: TranslatedJob, placed: Placing,
         if not ordered:
             what = "read back in the order of the writes, and what was written twice is read twice"
             options.tell("verify", "approximated", what)
+        elif pattern.runtime:
+            options.tell("verify", "noted", "what was written is read back also where its time was over, unlike fio")
         return replace(job, verify_pattern=pattern.changed(**_READS), reads_back=True)
-    options.tell("verify", "approximated", "reads are checked; nothing is read back afterwards: not all is written")
+    options.tell("verify", "approximated", "nothing is read back afterwards: not all is written")
     return job
 
 

@@ -131,6 +131,11 @@ class TranslatedJob:
     copy_number: int = 0
 
     @property
+    def given_to_each(self) -> Mapping[str, str]:
+        """The options of its section, as they hold for this job; each of several copies is one job."""
+        return {**self.given, "numjobs": "1"} if self.copy_number else self.given
+
+    @property
     def destroys(self) -> tuple[str, ...]:
         """Targets whose contents it changes."""
         return self.targets if self.pattern.writes and self.layout.kind != "null" else ()
