@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +76,22 @@ def test_lines_of_terse_output_come_as_they_are_made(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 1
     assert {line.split(";")[2] for line in lines} == {"a"}
+
+
+def test_a_job_that_is_ended_is_printed_with_what_it_has_done(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = tmp_path / "all.json"
+
+    def end_once_it_runs() -> None:
+        while not written.exists():
+            threading.Event().wait(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=end_once_it_runs, daemon=True).start()
+    words = ["fio", "--name=a", *JOB, "--runtime=1h", *EVERY, f"--output={written}", "--output-format=json"]
+    assert run(words) == 128 + signal.SIGINT
+    *_, last = documents(written.read_text())
+    assert [job["jobname"] for job in last["jobs"]] == ["a"]
+    assert counts(last)[0] > 0

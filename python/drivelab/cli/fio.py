@@ -207,7 +207,8 @@ def _run(
     for finding in (each for each in outcome.findings if each.severity == "invalid"):
         print(f"not to be trusted: {finding.text}", file=sys.stderr)
     print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
-    document = watch.with_failed(document, outcome.failures)
+    finished = [name for name in stored.trial_names if name not in outcome.failures]
+    document = watch.with_unfinished(document, finished)
     return document, stop.exit_code if outcome.is_interrupted else EXIT_FAILED if outcome.failures else EXIT_OK
 
 

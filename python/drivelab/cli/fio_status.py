@@ -90,9 +90,9 @@ class Status:
 
         return replace(instruments, measure=measured, measure_together=measured_together)
 
-    def with_failed(self, document: dict[str, Any], failed: Collection[str]) -> dict[str, Any]:
-        """A document with the jobs that failed at I/O, too: what they had done until then, and their error."""
-        trials = [name for name in self._jobs if name in failed and name in self._found]
+    def with_unfinished(self, document: dict[str, Any], finished: Collection[str]) -> dict[str, Any]:
+        """A document with the jobs that were ended, or failed at I/O, too: what they had done until then."""
+        trials = [name for name in self._jobs if name in self._found and name not in finished]
         order = [(job.name, job.reporting_group) for job in self._jobs.values()]
         results = [*document["jobs"], *(self._result(name) for name in trials)]
         results.sort(key=lambda result: order.index((result["jobname"], result["groupid"])))

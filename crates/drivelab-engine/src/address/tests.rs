@@ -1,5 +1,7 @@
 //! Orders of addresses, against the laws they are named after.
 
+use std::collections::HashSet;
+
 use super::*;
 use crate::workload::Zone;
 use proptest::prelude::*;
@@ -206,6 +208,23 @@ fn each_pass_has_every_block_once_in_another_order() {
         }
         assert!(blocks < 1000 || all[..blocks as usize] != all[blocks as usize..2 * blocks as usize]);
     }
+}
+
+#[test]
+fn an_order_of_a_few_blocks_is_any_order() {
+    let mut random = random_for_job(3, 0);
+    let range = Addresses::new(&access(AccessKind::Random), 0, 8 * 4096, 4096);
+    let mut addresses = range.each_once(4096, &mut random);
+    let (mut first, mut orders) = ([0_i64; 8], HashSet::new());
+    for _ in 0..4000 {
+        let order: Vec<_> = (0..8).map(|_| addresses.next(&mut random, 4096, 4096) / 4096).collect();
+        first[order[0] as usize] += 1;
+        orders.insert(order);
+    }
+    // five standard deviations of the binomial law
+    assert!(first.iter().all(|count| (count - 500).abs() < 5 * 21), "{first:?}");
+    // of 40320 that are as likely 4000 draws have 3808
+    assert!((3700..3900).contains(&orders.len()), "{}", orders.len());
 }
 
 #[test]

@@ -28,7 +28,8 @@ def normal_text(document: Mapping[str, Any]) -> str:
     """What fio prints at the end of a run: each job, then each group, then each drive."""
     lines = [str(document["fio version"]), ""]
     for job in document["jobs"]:
-        lines += _job_lines(job, str(document["time"])) if _moved(job) else []
+        options = {**document.get("global options", {}), **job["job options"]}
+        lines += _job_lines(job, options, str(document["time"])) if _moved(job) else []
     for group in sorted({int(job["groupid"]) for job in document["jobs"]}):
         of_group = [job for job in document["jobs"] if job["groupid"] == group]
         lines += ["", f"Run status group {group} (all jobs):", *_group_lines(of_group)]
@@ -64,11 +65,11 @@ def _moved(job: Mapping[str, Any]) -> bool:
     return any(job[direction]["total_ios"] for direction in _DIRECTIONS)
 
 
-def _job_lines(job: Mapping[str, Any], time: str) -> Iterator[str]:
-    jobs = job["job options"].get("numjobs", "1")
+def _job_lines(job: Mapping[str, Any], options: Mapping[str, str], time: str) -> Iterator[str]:
+    jobs = options.get("numjobs", "1")
     yield f"{job['jobname']}: (groupid={job['groupid']}, jobs={jobs}): err={job['error']:2d}: pid=0: {time}"
-    if "description" in job["job options"]:
-        yield f"  Description  : [{job['job options']['description']}]"
+    if "description" in options:
+        yield f"  Description  : [{options['description']}]"
     for direction in _DIRECTIONS:
         if job[direction]["io_bytes"]:
             yield from _direction_lines(direction, job[direction])
