@@ -86,6 +86,7 @@ def command(
         return EXIT_OK
     tell_options(found.translation)
     _tell_of_groups(found.translation, strict=strict)
+    _tell_of_files(found)
     _refuse_writes(asked, found)
     require_apart(stuck, found.targets.values())
     progress = progress_of("fio", found.plan)
@@ -171,6 +172,14 @@ def _tell_of_groups(translation: Translation, *, strict: bool) -> None:
             if strict:
                 raise DrivelabError("U036", what, do="add --group_reporting, or leave out --strict")
             print_message(what)
+
+
+def _tell_of_files(found: JobFilePlan) -> None:
+    """Say that nothing is left of files that the run makes, which fio leaves for the next command."""
+    jobs = [job for job in found.translation.jobs if job.layout.kind == "file" and not job.layout.remove_after]
+    made = [path for path in dict.fromkeys(path for job in jobs for path in job.targets) if not Path(path).exists()]
+    if made:
+        print_message(f"{made[0]}{' and others' if made[1:] else ''}: made for this run, and removed after it")
 
 
 def _refuse_writes(asked: CommandLine, found: JobFilePlan) -> None:
