@@ -159,3 +159,15 @@ def test_what_cannot_be_done_is_refused_by_the_word(
     assert f"error[{code}]" in error
     assert told in error
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(("kind", "part"), [("clat", "completion"), ("slat", "submission")])
+def test_a_log_of_a_part_of_the_latency_is_told_by_that_part(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, part: str
+) -> None:
+    words = ["--name=a", "--rw=randread", "--bs=4k", "--size=256k", "--ioengine=libaio", "--eta=never"]
+    assert run(["fio", *words, "--write_lat_log=a"]) == 0
+    capsys.readouterr()
+    assert run(["import", str(tmp_path / f"a_{kind}.1.log"), "--dry-run"]) == 0
+    assert f"{part} median " in capsys.readouterr().out
+
