@@ -1,4 +1,4 @@
-"""How much faster writes looked that memory took, beside those of the same bytes that were durable."""
+"""What memory did for writes: how much faster they looked than durable ones, and which of a job file it took."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import REACHED
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult
 from drivelab.model.units import format_rate_bytes_per_s
+from drivelab.report.content import TrialContent
 from drivelab.report.numerals import number_text
 
 LOOKED_FASTER_FROM = 1.05
@@ -45,6 +46,37 @@ def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]
                 f"{durable.label}{where}: {', '.join(rates)}; {one.label} looked {number_text(size, 2)} times as "
                 f"fast{at}, with {100 * _reached(one):.0f} % of it on the drive"
             )
+
+
+def taken_by_memory(trials: Sequence[TrialContent]) -> Iterator[str]:
+    """Of which jobs of a job file the latency is that of the page cache, where nothing durable is measured beside them.
+
+    Parameters
+    ----------
+    trials : sequence of TrialContent
+        Of a run of a job file, whose author may have wanted just that.
+
+    Yields
+    ------
+    str
+        At most one sentence.
+    """
+    writing = [one for one in trials if "write" in _operations(one) and not one.workload.get("tree")]
+    names = list(dict.fromkeys(one.label for one in writing if _is_taken(one)))
+    if names and len(names) == len(dict.fromkeys(one.label for one in writing)):
+        which = f"{names[0]}: a" if len(names) == 1 else "A"
+        yield f"{which} write is over when it lies in the page cache: what a durable one takes no number says."
+
+
+def _operations(trial: TrialContent) -> list[str]:
+    return [str(one.get("operation")) for one in trial.workload.get("operations", ())]
+
+
+def _is_taken(trial: TrialContent) -> bool:
+    durability = trial.workload.get("durability") or {}
+    # one call at the end is none of a write's own
+    is_durable = durability.get("method", "none") != "none" and not durability.get("at_end")
+    return not (trial.workload.get("direct") or is_durable or trial.workload.get("backend") in ("null", "mmap"))
 
 
 def _reached(one: CombinationResult) -> float:

@@ -11,6 +11,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text
 from drivelab.report.sentences.explanation import explanation_sentences, headline, told_parts
 from drivelab.report.sentences.explanation_difference import difference_sentences, explained_levels
+from drivelab.report.sentences.memory import taken_by_memory
 from drivelab.report.sentences.run import run_sentences
 
 # of more of them the section tells, and the answer stays short
@@ -27,7 +28,8 @@ def answer_sentences(content: ReportContent) -> tuple[str, ...]:
     told = _explained(content)
     levels = tuple(explained_levels(content.level_differences))[:TOLD_AT_MOST]
     if not leads(content):
-        return (*own, *levels, *told)
+        by_memory = taken_by_memory(content.trials) if content.record.job_file else ()
+        return (*own[:1], *by_memory, *own[1:], *levels, *told)
     # with where the time goes the whole of it is told
     is_told = told and not any(one.explanation.refusal for one in content.traced)
     return (*told, *(() if is_told else own), *levels)[:TOLD_AT_MOST]
