@@ -170,4 +170,3 @@ def test_a_log_of_a_part_of_the_latency_is_told_by_that_part(
     capsys.readouterr()
     assert run(["import", str(tmp_path / f"a_{kind}.1.log"), "--dry-run"]) == 0
     assert f"{part} median " in capsys.readouterr().out
-

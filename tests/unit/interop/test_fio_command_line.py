@@ -134,3 +134,12 @@ def test_words_that_fio_would_refuse_are_refused_and_counted(words: str, why: st
 def test_a_value_that_would_end_a_line_of_a_job_file_is_refused() -> None:
     with pytest.raises(DrivelabError, match="ends a value"):
         read_command_line(["--name=a", "--filename=/srv/a;b", "--size=1m"]).as_job_file()
+
+
+@pytest.mark.provokes("U037")
+def test_a_section_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.fio"
+    path.write_text("[x]\nrw=read\n[y]\nrw=write\n")
+    with pytest.raises(DrivelabError, match="no job is called nope: there are x and y") as caught:
+        read_command_line(["--section=nope", str(path)])
+    assert caught.value.code == "U037"

@@ -15,8 +15,10 @@ from drivelab.interop.fio.options import BY_NAME
 from drivelab.interop.fio.syntax import Line, Place, Section, read_sections
 from drivelab.interop.fio.translated import Effect, Environment, OptionNote, Translation
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import names_in_words
 
 PLACE = "command line"
+_NAMED_MAX = 5
 _GLOBAL = "global"
 # what a line of a job file cannot hold
 _MARKS = ("#", ";", "\n")
@@ -224,6 +226,10 @@ class _Reader:
                 raise _refused("a job file cannot be read from a pipe", number, do="write it to a file")
             found += [[]] if place else []
             found[-1] += read_sections(Path(word))
+        names = [each.name for part in found for each in part if not each.is_global]
+        if self.kept and names and not {*self.kept} & {*names}:
+            what = f"no job is called {names_in_words(self.kept)}: there {'are' if names[1:] else 'is'}"
+            raise DrivelabError("U037", f"{what} {names_in_words(names[:_NAMED_MAX])}", do=f"--section={names[0]}")
         return [[each for each in part if each.is_global or not self.kept or each.name in self.kept] for part in found]
 
     def _take_of_program(self, name: str, value: str | None, number: int) -> None:
