@@ -61,6 +61,8 @@ NOTHING_IN_COMMON = (
     "No two drives of these runs were measured with the same workload and settings: nothing is compared."
 )
 _RUNS_TOLD_MAX = 6
+# parts of an answer that are of one target each
+_PLACED = ("combinations", "rounds", "points", "timeline")
 # numbers come before what describes drives and machines; tables that are not named stand between
 _AT_A_GLANCE = ("pivot", "drives-beside", "results-by-setting")
 _THEN = ("disks", "write-cache-effect", "write-cache-by-host")
@@ -102,8 +104,8 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))
     drives = drives_of_runs(result_sets, sets)
-    told = first_in_few_words(_sentences(runs, sets, drives))
-    phases = _of_phases(runs, sets, drives)
+    phases = _of_phases(runs, sets, drives) if runs else None
+    told = first_in_few_words(_sentences(runs, sets, drives, phases))
     if phases is not None:
         tables = (*round_tables(phases.rounds), *tables)
         figures = (*filter(None, (steady_convergence(phases.rounds),)), *figures)
@@ -176,14 +178,16 @@ def _question(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> str:
 
 
 def _sentences(
-    runs: Sequence[ReportContent], sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]
+    runs: Sequence[ReportContent],
+    sets: Sequence[ResultSet],
+    drives: Mapping[Subject, DriveOfRun],
+    phases: RunAnswer | None,
 ) -> tuple[str, ...]:
     """What drives of several runs come to; of published pages alone what these answer."""
     if not runs:
         alone = len(sets) == 1
         return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
     names, called = _names(runs, sets), _called(runs, sets)
-    phases = _of_phases(runs, sets, drives)
     if phases is not None and (of_phases := phase_sentences(phases)):
         return (*of_phases[:SENTENCES_MAX], *joint_sentences(sets, drives))
     if len(runs) == len(sets) and all(run.answer.buckets for run in runs):
@@ -276,17 +280,15 @@ def _together(runs: Sequence[ReportContent], sets: Sequence[ResultSet], called: 
         names = {drive.label: drive.name for drive in one.drives} if len(targets) > 1 else {}
         own = {label: names.get(label, label) if names else name for label in _labels(run)}
         answer = run.answer
+        placed = {
+            part: (*getattr(found, part), *(replace(each, target=own[each.target]) for each in getattr(answer, part)))
+            for part in _PLACED
+        }
         found = replace(
             found,
-            combinations=(
-                *found.combinations,
-                *(replace(each, target=own[each.target]) for each in answer.combinations),
-            ),
+            **placed,
             buckets=(*found.buckets, *((own[target], bucket) for target, bucket in answer.buckets)),
             perhaps_bursts={**found.perhaps_bursts, **{own[at]: rate for at, rate in answer.perhaps_bursts.items()}},
-            rounds=(*found.rounds, *(replace(each, target=own[each.target]) for each in answer.rounds)),
-            points=(*found.points, *(replace(each, target=own[each.target]) for each in answer.points)),
-            timeline=(*found.timeline, *(replace(each, target=own[each.target]) for each in answer.timeline)),
             pauses=answer.pauses,
             again=answer.again,
             afterwards=answer.afterwards,
@@ -297,8 +299,7 @@ def _together(runs: Sequence[ReportContent], sets: Sequence[ResultSet], called: 
 def _labels(run: ReportContent) -> set[str]:
     """Whatever its answer calls targets."""
     answer = run.answer
-    of_phases = (tuple(one.target for one in part) for part in (answer.rounds, answer.points, answer.timeline))
-    placed = chain((one.target for one in (*answer.rows, *answer.combinations)), *of_phases)
+    placed = (one.target for one in chain(answer.rows, *(getattr(answer, part) for part in _PLACED)))
     return {*(target for target, _ in answer.buckets), *answer.perhaps_bursts, *placed}
 
 

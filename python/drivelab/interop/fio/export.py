@@ -85,14 +85,15 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
         if of_file is not None:
             job["job options"] = {"name": of_file["job"]} | of_file["given"]
     workloads = [run.trial(name)["workload"] for name in trials]
-    document["jobs"] = _with_checks(document["jobs"], workloads, listed)
+    if len(set(workloads)) == len(workloads):
+        document["jobs"] = _with_checks(document["jobs"], workloads, listed)
     return document, done.left_out
 
 
 def _with_checks(
     jobs: Sequence[dict[str, Any]], workloads: Sequence[str], listed: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The results, what a job read back of its own writes as the reads of that job, as fio has them."""
+    """The results of jobs that were run once, what a job read back of its writes as its reads, as fio has them."""
     checks = {listed.get(name, {}).get("verifies", ""): job for name, job in zip(workloads, jobs, strict=True)}
     found = []
     for name, job in zip(workloads, jobs, strict=True):
