@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
@@ -280,7 +281,7 @@ def _together(runs: Sequence[ReportContent], sets: Sequence[ResultSet], called: 
         names = {drive.label: drive.name for drive in one.drives} if len(targets) > 1 else {}
         own = {label: names.get(label, label) if names else name for label in _labels(run)}
         answer = run.answer
-        placed = {
+        placed: dict[str, Any] = {
             part: (*getattr(found, part), *(replace(each, target=own[each.target]) for each in getattr(answer, part)))
             for part in _PLACED
         }
