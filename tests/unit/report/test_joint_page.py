@@ -195,6 +195,10 @@ def test_a_figure_of_many_drawings_shows_the_first_and_folds_the_rest(tmp_path: 
     assert (
         text.index("part 0") < text.index("2 more drawings of figure 1") < text.index("part 1") < text.index("part 2")
     )
+    # but those that the answer is about
+    asked = (replace(figure, open_count=2),)
+    text, _ = written(Joint("2 runs", "Which?", figures=asked, result_sets=sets), tmp_path)
+    assert text.index("part 1") < text.index("1 more drawing of figure 1") < text.index("part 2")
 
 
 def test_a_single_run_carries_the_published_tables_folded(tmp_path: Path) -> None:
