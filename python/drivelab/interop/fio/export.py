@@ -94,10 +94,11 @@ def _with_checks(
     jobs: Sequence[dict[str, Any]], workloads: Sequence[str], listed: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """The results of jobs that were run once, what a job read back of its writes as its reads, as fio has them."""
-    checks = {listed.get(name, {}).get("verifies", ""): job for name, job in zip(workloads, jobs, strict=True)}
+    verified = [listed.get(name, {}).get("verifies", "") for name in workloads]
+    checks = dict(zip(verified, jobs, strict=True))
     found = []
-    for name, job in zip(workloads, jobs, strict=True):
-        if listed.get(name, {}).get("verifies", "") not in workloads:
+    for name, of, job in zip(workloads, verified, jobs, strict=True):
+        if of not in workloads:
             found.append(job | {"read": checks[name]["read"]} if name in checks else job)
     return found
 

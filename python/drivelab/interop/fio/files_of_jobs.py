@@ -60,7 +60,7 @@ def _why_one(options: JobOptions, engine: Engine, io: Issued, all_files: int) ->
         return "there are several directories"
     if "$filenum" not in options.text("filename_format").lower():
         return "filename_format gives all the same name"
-    if any(order.get("kind") == "same" or order.get("zone_bytes") for order in io.orders.values()):
+    if io.has_zones or any(order.get("kind") == "same" for order in io.orders.values()):
         return "its order is that of one"
     return ""
 

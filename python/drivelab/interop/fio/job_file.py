@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from drivelab.interop.fio.options import BY_NAME, READ_FIRST, READ_LAST, nearest
 from drivelab.interop.fio.sizes import ValueMistake
-from drivelab.interop.fio.substitution import substituted, unset_variables
+from drivelab.interop.fio.substitution import PLACEHOLDER, substituted, unset_variables
 from drivelab.interop.fio.syntax import Line, Place, Section, read_sections
 from drivelab.interop.fio.translated import Environment, Warned
 from drivelab.interop.fio.values import Choice, PerDirection, Value, parse_value
 from drivelab.model.errors import DrivelabError
 
 _TEXT_SHOWN_MAX = 80
-# what templates of Ansible, Jinja and Helm leave where nobody filled them in
-_PLACEHOLDER = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +145,7 @@ def _read(section: Section, scope: _Scope, environment: Environment, warnings: d
         return 0 if name in READ_FIRST else 2 if name in READ_LAST else 1
 
     for text, line in sorted(texts, key=order):
-        if names[id(line)] != "description" and (left := _PLACEHOLDER.search(text)):
+        if names[id(line)] != "description" and (left := PLACEHOLDER.search(text)):
             what = f"{_shortened(text)}: nothing has filled in {left[1]}"
             raise DrivelabError("U032", what, where=str(line.place), do=f"write a value in place of {left[0]}")
         try:

@@ -41,8 +41,8 @@ class Placing:
         Where the range begins.
     range_bytes : int
         Bytes of each file or device that a job uses; 0 is all of it, or the part that `fraction` says.
-    device_bytes : int
-        Bytes of each device from the start of the range to its end: orders with zones go on there; 0 of files.
+    zones_bytes : int
+        Bytes of each device in which an order with zones goes on, from the start of the range; 0 of any other.
     job_files : JobFiles
         The files of each job.
     fraction : float
@@ -65,7 +65,7 @@ class Placing:
     is_split: bool = False
     offset_bytes: int = 0
     range_bytes: int = 0
-    device_bytes: int = 0
+    zones_bytes: int = 0
     job_files: JobFiles = _ONE_FILE
     fraction: float = 1.0
     increment_bytes: int = 0
@@ -215,8 +215,9 @@ def _with_range(placed: Placing, options: JobOptions, io: Issued, existing: int 
     if offset_fraction < 1:
         options.tell("offset", "approximated", "what is left is used from its start: the target is not here")
         fraction = min(fraction, 1 - offset_fraction) or fraction
-    device_bytes = max(0, (existing or 0) - offset) if kind == "device" else 0
-    return replace(placed, offset_bytes=offset, range_bytes=ranged, device_bytes=device_bytes, fraction=fraction)
+    # what is left out between zones counts for nothing
+    zones = max(0, (existing or 0) - offset) if kind == "device" and io.has_zones else 0
+    return replace(placed, offset_bytes=offset, range_bytes=ranged, zones_bytes=zones, fraction=fraction)
 
 
 def _alignment(options: JobOptions, io: Issued, *names: str) -> int:

@@ -11,6 +11,8 @@ from drivelab.interop.fio.translated import Environment
 from drivelab.model.errors import DrivelabError
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
+# what templates of Ansible, Jinja and Helm leave where nobody filled them in
+PLACEHOLDER = re.compile(r"\{\{\s*(.+?)\s*\}\}")
 _OPERATORS = re.compile(r"[-+*/]")
 # longer ones are left as they are, as in fio
 _ARITHMETIC_CHARACTERS_MAX = 128

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from drivelab.interop.fio.translated import (
     Translation,
 )
 from drivelab.interop.fio.translation_of_io import Issued, issued
+from drivelab.interop.fio.verification import with_verification
 from drivelab.interop.fio.zoned import is_zoned, with_sizes_in_bytes, zoned_drive
 from drivelab.model.errors import DrivelabError
 from drivelab.model.workload_pattern import WorkloadPattern
@@ -40,19 +41,6 @@ _DEPTH_MAX = 4096
 _JOBS_MAX = 1024
 _NULL_BYTES_MAX = 2**24
 _REFUSED_SHOWN_MAX = 8
-# what is read back is read as fast as can be, and not counted before or beside it
-_READS: Mapping[str, Any] = {
-    "operation": "read",
-    "durability": "none",
-    "sync_every_writes": 1,
-    "last_sync": "due",
-    "sync_order": "after_write",
-    "file_state": "overwrite",
-    "pacing": {},
-    "start_delay": "0s",
-    "ramp": "0s",
-    "ends_others": False,
-}
 
 
 def translate_file(path: Path, environment: Environment, *, strict: bool = False) -> Translation:
@@ -145,12 +133,8 @@ def _translated(
         reporting_group=turn.reporting_group,
         seed=_seed(options),
     )
-    in_part = options.has("io_size") or options.has("number_ios")
-    if options.truth("verify_only") and in_part and options.choice("rw").word.startswith("rand"):
-        what = "which blocks were written fio's own random numbers tell"
-        raise options.refuse("verify_only", what, do="check what was written in order, or whole")
-    if io is not None and first.pattern.verify and "write" in io.weights and options.truth("do_verify"):
-        first = _with_verification(options, first, placed, io)
+    if io is not None:
+        first = with_verification(options, first, placed, io)
     copies = _copies(options, first, placed)
     own = {setting.option: setting.text for setting in options.job.settings.values() if not setting.is_shared}
     inherited = {setting.option: setting.text for setting in options.job.settings.values() if setting.is_shared}
@@ -210,9 +194,7 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     if placed.offset_bytes and keys.get("file_state") != "append":
         keys["offset"] = placed.offset_bytes
     if placed.used_bytes:
-        # what is left out between zones counts for nothing
-        has_zones = any(order.get("zone_bytes") for order in io.orders.values())
-        keys["range_size"] = max(placed.used_bytes, placed.device_bytes * has_zones)
+        keys["range_size"] = max(placed.used_bytes, placed.zones_bytes)
         if placed.layout.kind == "null":
             # nothing is at any address, and the file that stands for the target has to have room
             keys["range_size"] = min(placed.used_bytes, max(_NULL_BYTES_MAX, max(io.all_sizes) * placed.job_count))
@@ -290,32 +272,6 @@ def _pattern(options: JobOptions, keys: dict[str, Any]) -> WorkloadPattern:
         place = ".".join(str(each) for each in first["loc"])
         what = f"drivelab cannot issue it: {place + ': ' if place else ''}{first['msg']}"
         raise options.refuse("rw", what, do="change the options that it comes from") from None
-
-
-def _with_verification(options: JobOptions, job: TranslatedJob, placed: Placing, io: Issued) -> TranslatedJob:
-    """The job with reads of all that it writes, where that is known."""
-    pattern = job.pattern
-    # what is left of the range behind the last whole block is not written
-    left_bytes = max(io.all_sizes) * placed.job_count * placed.job_files.count
-    covers = placed.all_bytes and pattern.bytes > placed.all_bytes - left_bytes
-    covers = covers and not pattern.runtime and not pattern.count
-    covers = covers and not pattern.access.zone_bytes
-    ordered = pattern.access.kind in ("sequential", "reverse") or pattern.access.covers_once
-    only_writes = set(io.weights) == {"write"}
-    # on zones nothing is left below write pointers but what was written
-    if only_writes and ((covers and ordered) or pattern.zoned_drive.is_used):
-        whole_bytes = min((limit for limit in (placed.all_bytes, pattern.bytes) if limit), default=0)
-        whole = {"access": {"kind": "sequential"}, "block_size": max(io.all_sizes), "bytes": whole_bytes}
-        return replace(job, verify_pattern=pattern.changed(**_READS, **whole, count=0, runtime="0s"))
-    if only_writes and placed.job_count == placed.job_files.count == len(set(io.all_sizes)) == 1:
-        if not ordered:
-            what = "read back in the order of the writes, and what was written twice is read twice"
-            options.tell("verify", "approximated", what)
-        elif pattern.runtime:
-            options.tell("verify", "noted", "what was written is read back also where its time was over, unlike fio")
-        return replace(job, verify_pattern=pattern.changed(**_READS), reads_back=True)
-    options.tell("verify", "approximated", "nothing is read back afterwards: not all is written")
-    return job
 
 
 def _copies(options: JobOptions, job: TranslatedJob, placed: Placing) -> list[TranslatedJob]:

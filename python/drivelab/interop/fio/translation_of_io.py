@@ -57,6 +57,11 @@ class Issued:
         return len(self.orders) > 1 and any(goes_on & {*order, order["kind"]} for order in self.orders.values())
 
     @property
+    def has_zones(self) -> bool:
+        """Whether parts of the range have their turn, and others are left out."""
+        return any(order.get("zone_bytes") for order in self.orders.values())
+
+    @property
     def writes(self) -> bool:
         """Whether it changes its target."""
         return set(self.weights) != {"read"}
