@@ -27,7 +27,6 @@ from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials, trial_columns
 
 OBSERVED_METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
-# the figure that experiments name whose workloads are one task, for which somebody waits
 _FLUSHES = "device_flushes_per_operation"
 _TRIAL_FACTS = ("operation", "target", "asked_queue_depth", "asked_job_count", "operation_count", "is_reference")
 _SEEN = "the samples' own value: too few independent I/Os for an interval"

@@ -53,6 +53,11 @@ def seen_here(findings: Iterable[Finding]) -> list[Finding]:
     return [one for one in findings if KNOWN_FROM not in one.evidence]
 
 
+def is_what_lasts(estimate: Estimate) -> bool:
+    """Whether a number is what lasts, and not what was measured."""
+    return estimate.method == METHOD
+
+
 def left_without_credit(finding: Finding) -> str:
     """``300 I/Os a second are left, as run NAME found``: of a finding that another run's burst is behind."""
     metric = THROUGHPUT if finding.evidence.get("token") == "bytes" else RATE

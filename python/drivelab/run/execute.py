@@ -228,7 +228,7 @@ class Execution:
         try:
             try:
                 for step in steps:
-                    trials.append(self._stages[step.target].prepare(self._rounds.with_point(step)))
+                    trials.append(self._stages[step.target].prepare(self._rounds.taking_over(step)))
                 is_alone = len(steps) == 1
                 found = [self._measured(steps[0], trials[0])] if is_alone else self._measured_together(steps, trials)
             finally:

@@ -43,7 +43,7 @@ class RoundsUnderWay:
         self._values[summary.name] = {name: value for name, value in known.items() if value is not None}
         return [one.number for one in self._rounds.needless_after(step, self._values)]
 
-    def with_point(self, step: PlannedStep) -> PlannedStep:
+    def taking_over(self, step: PlannedStep) -> PlannedStep:
         """The step with what it takes over from trials before it: the levels of a combination, or how much was written.
 
         Raises

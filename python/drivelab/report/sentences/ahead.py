@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from drivelab.model.lasting_rate import METHOD
+from drivelab.model.lasting_rate import is_what_lasts
 from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import Observation
 from drivelab.report.numerals import number_text
@@ -16,6 +16,7 @@ from drivelab.report.sentences.contest import (
     ONE_RUN_EACH,
     Contest,
     Workload,
+    durable_first,
     observations_apart,
     ratio_of,
 )
@@ -43,8 +44,7 @@ def ahead_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterator[s
     names : DriveNames
         Of the drives.
     """
-    # what survives a power cut comes first
-    groups = sorted(groups, key=lambda one: not one[1][0].ranked[0][1].is_durable)
+    groups = durable_first(groups)
     undecided = [one for one in groups if _is_undecided(one[1])]
     if len(undecided) < _TOLD_TOGETHER_FROM:
         undecided = []
@@ -244,7 +244,7 @@ def _how_sure(contest: Contest) -> str:
         None not in (one.estimate.low, one.estimate.high) for _, one in contest.ranked
     ):
         return ONE_RUN_EACH
-    if any(one.estimate.method == METHOD for _, one in contest.ranked):
+    if any(is_what_lasts(one.estimate) for _, one in contest.ranked):
         return _LASTS
     return _NO_SCATTER if is_repeated else "with one repeat each that may be chance"
 

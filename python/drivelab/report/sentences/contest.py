@@ -103,6 +103,11 @@ class Contest:
 Workload = tuple[str, Sequence[Contest]]
 
 
+def durable_first(groups: Sequence[Workload]) -> list[Workload]:
+    """The workloads, before the others those that survive a power cut."""
+    return sorted(groups, key=lambda one: not one[1][0].ranked[0][1].is_durable)
+
+
 def without_chance(contests: Sequence[Contest]) -> list[Contest]:
     """The contests of one run; those that lie apart and are no more than what so many give by chance are marked."""
     found = firsts_apart([[(one.estimate, one.trial_count) for _, one in contest.ranked] for contest in contests])

@@ -9,6 +9,7 @@ from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import REACHED
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult
 from drivelab.model.units import format_rate_bytes_per_s
+from drivelab.model.workload import ends_durable
 from drivelab.report.content import TrialContent
 from drivelab.report.numerals import number_text
 
@@ -73,9 +74,7 @@ def _operations(trial: TrialContent) -> list[str]:
 
 
 def _is_taken(trial: TrialContent) -> bool:
-    durability = trial.workload.get("durability") or {}
-    # one call at the end is none of a write's own
-    is_durable = durability.get("method", "none") != "none" and not durability.get("at_end")
+    is_durable = ends_durable("write", trial.workload.get("durability") or {})
     return not (trial.workload.get("direct") or is_durable or trial.workload.get("backend") in ("null", "mmap"))
 
 

@@ -13,6 +13,7 @@ from drivelab.report.numerals import number_text
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.effect_words import change_between, than_words
 
+PERHAPS_BURST = ", perhaps a burst"
 _NS = 1e9
 
 
@@ -89,9 +90,8 @@ def pause_sentences(answer: RunAnswer) -> Iterator[str]:
 def _beside(answer: RunAnswer, one: PausedRates) -> str:
     """``Between pauses of 50 s, 10 times as long as the writes, it is 2.1 times as fast as without a pause, ...``."""
     mine, its = one.between_per_s, one.without.value
-    numbers = (
-        f"{number_text(mine)} against {number_text(its)} IOPS{', perhaps a burst' if one.is_perhaps_burst else ''}"
-    )
+    caveat = PERHAPS_BURST if one.is_perhaps_burst else ""
+    numbers = f"{number_text(mine)} against {number_text(its)} IOPS{caveat}"
     times = f", {number_text(one.pause_ns / one.after_ns, 2)} times as long as the writes,"
     # so short a run has a pause or two
     verb = "looked" if any(each.is_scaled_down for each in answer.rounds) else "is"

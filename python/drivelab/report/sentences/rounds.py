@@ -16,7 +16,7 @@ from drivelab.report.numerals import latency_text, number_text, percent_text, va
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, word_count
 from drivelab.report.sentences.contest import DIFFERS_FROM, times_apart
 from drivelab.report.sentences.effect_words import change_between, than_words
-from drivelab.report.sentences.pauses import pause_sentences
+from drivelab.report.sentences.pauses import PERHAPS_BURST, pause_sentences
 
 SCALED_DOWN = "A rehearsal (--quick)"
 # ", and 2 more"
@@ -139,7 +139,7 @@ def _caveat(series: TrackedSeries) -> str:
     """What limits a number that was steady in the window."""
     if series.lasting_per_s is not None:
         return f", {number_text(series.lasting_per_s, 2)} in the long run"
-    return ", perhaps a burst" if series.is_perhaps_burst else ""
+    return PERHAPS_BURST if series.is_perhaps_burst else ""
 
 
 def series_words(series: TrackedSeries) -> str:
@@ -235,7 +235,7 @@ def _number(series: TrackedSeries) -> str:
     if series.lasting_per_s is not None:
         told = f"{number_text(series.lasting_per_s, 2)} IOPS last, {told} came from a cache"
     elif series.is_perhaps_burst:
-        told = f"{told}, perhaps a burst"
+        told = f"{told}{PERHAPS_BURST}"
     return f"{told} ({series_words(series)}){_fall(series)}"
 
 
@@ -285,5 +285,5 @@ def _number_of_point(answer: RunAnswer, point: ChosenPoint) -> str:
     bursts = (
         series.window.average for one in own for series in one.tracked if series.is_perhaps_burst and series.window
     )
-    caveat = ", perhaps a burst" if any(times_apart(iops, rate) < DIFFERS_FROM for rate in bursts) else ""
+    caveat = PERHAPS_BURST if any(times_apart(iops, rate) < DIFFERS_FROM for rate in bursts) else ""
     return f"{number_text(iops)} IOPS at {latency_text(latency_ns)}{caveat}"

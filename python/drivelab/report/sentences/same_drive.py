@@ -9,7 +9,7 @@ from drivelab.model.apart import RUNS_MIN
 from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import SIMULATED, Observation
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, name_in
-from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, Workload, ratio_of
+from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, Workload, durable_first, ratio_of
 from drivelab.report.sentences.drive_names import DriveNames, DriveOfRun
 from drivelab.report.sentences.observed_number import number_alone, number_with_ends
 
@@ -27,8 +27,7 @@ def one_drive_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterat
     names : DriveNames
         Of the drive.
     """
-    # what survives a power cut comes first
-    groups = sorted(groups, key=lambda one: not one[1][0].ranked[0][1].is_durable)
+    groups = durable_first(groups)
     every = [contest for _, members in groups for contest in members]
     if len(groups) > 1:
         each = len(every) == len(groups)

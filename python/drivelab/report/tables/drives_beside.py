@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from drivelab.model.lasting_rate import METHOD
+from drivelab.model.lasting_rate import is_what_lasts
 from drivelab.model.metric import metric_of
 from drivelab.model.names import names_in_words
 from drivelab.model.result_set import Observation, ResultSet
@@ -58,7 +58,7 @@ def drives_beside(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
         if (judged := _judged(members)) is not None:
             metric, numbers = judged
             by_metric.setdefault(metric, {})[kind] = numbers
-    on_credit = {row.name for row in drives if any(one.estimate.method == METHOD for one in row.observations)}
+    on_credit = {row.name for row in drives if any(is_what_lasts(one.estimate) for one in row.observations)}
     return tuple(_table(metric, found, drives, on_credit) for metric, found in by_metric.items())
 
 
