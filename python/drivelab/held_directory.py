@@ -4,8 +4,7 @@ Directories that drivelab writes to may belong to somebody else, who can rename
 what lies there and put links in its place at any moment. So nothing there is
 reached by its path: names are looked up one by one below a descriptor, and no
 link is followed; files are made afresh, and used from then on through the
-descriptor that made them. No file that was there before is ever opened for
-writing.
+descriptor that made them.
 """
 
 from __future__ import annotations
@@ -163,9 +162,10 @@ class HeldDirectory:
             else:
                 self.remove_name(name)
 
-    def rename(self, old: str, new: str) -> None:
-        """Give a file another name; what bore that before, a link too, is replaced itself."""
-        os.replace(_plain(old), _plain(new), src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+    def rename(self, old: str, new: str, *, into: HeldDirectory | None = None) -> None:
+        """Give a file another name, here or in another directory; what bore that, a link too, is replaced itself."""
+        there = self if into is None else into
+        os.replace(_plain(old), _plain(new), src_dir_fd=self.descriptor, dst_dir_fd=there.descriptor)
 
     def names(self) -> list[str]:
         """Names of what lies in it, sorted."""

@@ -148,7 +148,7 @@ def test_a_plan_has_room_for_the_files_of_all_jobs(
     assert step["preparation_bytes"] == 3 * 2**20
 
 
-def test_a_job_file_runs_in_its_order_and_leaves_nothing(
+def test_a_job_file_runs_in_its_order_and_leaves_its_files(
     tmp_path: Path, target: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = job_file(tmp_path, JOBS.format(directory=target))
@@ -164,7 +164,7 @@ def test_a_job_file_runs_in_its_order_and_leaves_nothing(
     names = [Path(workload["target"]["path"]).name for workload in workloads]
     assert names == ["reader.0.0", "log", "log"], "as fio calls them, in a directory of drivelab's own"
     assert workloads[2]["job_count"] == 2
-    assert list(target.iterdir()) == []
+    assert {path.name: path.stat().st_size for path in target.iterdir()} == {"reader.0.0": 262144, "log": 262144}
     assert (stored.directory / "job.fio").read_text() == JOBS.format(directory=target)
     jobs = stored.run_json["job_file"]["jobs"]
     assert [(job["workload"], job["group"]) for job in jobs] == [("reader", 1), ("writer", 1), ("after", 2)]
@@ -232,20 +232,25 @@ def test_what_is_approximated_is_told_before_and_refused_by_strict(
         assert run([command, path, "--strict"]) == 2
         refusal = " ".join(capsys.readouterr().err.split())
         assert "error[U036] not done as fio does it: prioclass" in refusal or "norandommap (fio's default" in refusal
-    assert list(target.iterdir()) == []
+    assert [path.name for path in target.iterdir()] == ["a.0.0"]
 
 
-def test_a_file_that_exists_is_read_and_never_written(
+def test_a_file_of_somebody_else_is_read_and_written_with_consent_alone(
     tmp_path: Path, target: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = target / "mine"
     mine.write_bytes(os.urandom(65536))
     before = mine.read_bytes()
     jobs = f"[a]\nrw={{rw}}\nsize=64k\nbs=4k\nfilename={mine}\n"
-    assert run(["run", job_file(tmp_path, jobs.format(rw="write"))]) == 2
-    assert "error[P706]" in capsys.readouterr().err
+    assert run(["run", job_file(tmp_path, jobs.format(rw="write"))]) == 3
+    assert "error[C220]" in (told := capsys.readouterr().err)
+    assert "--overwrite-file" in told
     assert run(["run", job_file(tmp_path, jobs.format(rw="read"))]) in (0, 4)
     assert mine.read_bytes() == before
+    inode = mine.stat().st_ino
+    assert run(["run", job_file(tmp_path, jobs.format(rw="write")), "--overwrite-file"]) in (0, 4)
+    assert (mine.stat().st_ino, mine.stat().st_size) == (inode, 65536)
+    assert mine.read_bytes() != before
     assert [path.name for path in target.iterdir()] == ["mine"]
 
 

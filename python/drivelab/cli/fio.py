@@ -18,10 +18,10 @@ from drivelab import __version__
 from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
 from drivelab.cli.failure import print_message
 from drivelab.cli.fio_status import Status, interval_ns
-from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_options
+from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_files, tell_options
 from drivelab.cli.plan import StrictOption
 from drivelab.cli.report_output import typed_file
-from drivelab.cli.run import EraseOption
+from drivelab.cli.run import EraseOption, OverwriteOption
 from drivelab.interop.fio.asked_logs import LOG_OPTIONS, asked_logs
 from drivelab.interop.fio.command_line import CommandLine, placed, read_command_line, with_places
 from drivelab.interop.fio.export import fio_document
@@ -51,6 +51,7 @@ def command(
         list[str] | None, typer.Argument(metavar="WORDS...", help="What stands behind 'fio' in a command line of it.")
     ] = None,
     erase: EraseOption = None,
+    overwrite_file: OverwriteOption = False,
     strict: StrictOption = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory to keep the run in; else where all runs are kept.")
@@ -84,9 +85,9 @@ def command(
     if not isinstance(found, JobFilePlan):
         tell_options(found)
         return EXIT_OK
+    tell_files(found)
     tell_options(found.translation)
     _tell_of_groups(found.translation, strict=strict)
-    _tell_of_files(found)
     _refuse_writes(asked, found)
     require_apart(stuck, found.targets.values())
     progress = progress_of("fio", found.plan)
@@ -95,7 +96,8 @@ def command(
     printed = _Printed(formats, asked.program.get("output"))
     every = asked.program.get("status-interval")
     watch = Status(interval_ns(every) if every else 0, _jobs_of_trials(found), printed.take)
-    document, status = _run(found, progress, Consent(tuple(erase or ())), out or default_parent(), watch)
+    consent = Consent(tuple(erase or ()), overwrite_files=overwrite_file)
+    document, status = _run(found, progress, consent, out or default_parent(), watch)
     printed.take(document)
     return status
 
@@ -172,14 +174,6 @@ def _tell_of_groups(translation: Translation, *, strict: bool) -> None:
             if strict:
                 raise DrivelabError("U036", what, do="add --group_reporting, or leave out --strict")
             print_message(what)
-
-
-def _tell_of_files(found: JobFilePlan) -> None:
-    """Say that nothing is left of files that the run makes, which fio leaves for the next command."""
-    jobs = [job for job in found.translation.jobs if job.layout.kind == "file" and not job.layout.remove_after]
-    made = [path for path in dict.fromkeys(path for job in jobs for path in job.targets) if not Path(path).exists()]
-    if made:
-        print_message(f"{made[0]}{' and others' if made[1:] else ''}: made for this run, and removed after it")
 
 
 def _refuse_writes(asked: CommandLine, found: JobFilePlan) -> None:

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from drivelab.cli.made_mark import mark_as_made, was_made_here
 from drivelab.held_directory import HeldDirectory, HeldFile, held_target
-from drivelab.inventory.loop_extent import loops_over_file
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
 from drivelab.run.engine import remove_tree
 from drivelab.state.data_directory import exchanged
+from drivelab.state.made_file import mark_as_made, require_overwritable, was_made_here
 from drivelab.state.signals import signals_held, signals_obeyed
 from drivelab.state.working_files import tree_in_journal
 
@@ -112,24 +111,6 @@ def _present(parent: HeldDirectory, name: str, workload: Workload, *, may_overwr
             raise exchanged(path)
     finally:
         os.close(descriptor)
-
-
-def require_overwritable(path: Path, descriptor: int, *, may_overwrite_file: bool) -> None:
-    """Return only if an open file may be written: it is drivelab's own, empty, or its owner said so.
-
-    Raises
-    ------
-    DrivelabError
-        C204: it is the file of a loop device. C220: it would overwrite a file that drivelab did not make.
-    """
-    found = os.fstat(descriptor)
-    loops = loops_over_file(found)
-    if loops:
-        what = f"{path} is the file beneath {', '.join(loops)}"
-        do = f"name another file, or if nothing uses it: losetup --detach /dev/{loops[0]}"
-        raise DrivelabError("C204", what, where=f"{path}; nothing was written", do=do)
-    if found.st_size and not may_overwrite_file and not was_made_here(descriptor):
-        raise DrivelabError("C220", f"{path} exists, and its contents would be destroyed", where="drivelab io")
 
 
 def _opened_directory(path: str) -> HeldDirectory:

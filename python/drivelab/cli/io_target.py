@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from drivelab.cli.io_place import require_overwritable
 from drivelab.cli.io_tree import require_directory
 from drivelab.inventory.consent import require_erase_consent
 from drivelab.inventory.target import require_writable, resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import MADE_KINDS, TargetFacts
 from drivelab.model.workload import Workload
+from drivelab.state.made_file import require_overwritable
 
 NULL_TARGET = "null:"
 

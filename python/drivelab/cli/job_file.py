@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from drivelab.experiments.load import built_in_names
-from drivelab.interop.fio.host import environment_of_host
+from drivelab.interop.fio.host import environment_of_host, size_of
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import (
     REFUSED_EFFECTS,
@@ -28,6 +28,7 @@ from drivelab.model.experiment import Experiment
 from drivelab.model.names import free_name
 from drivelab.model.plan import Plan, TraceChoice
 from drivelab.model.target import DEVICE_KINDS, TargetFacts
+from drivelab.model.units import format_bytes
 from drivelab.plan.listed import JobList, ListedJob, listed_experiment, listed_plan
 from drivelab.store.regular_file import opened_regular
 
@@ -180,6 +181,21 @@ def tell_options(translation: Translation) -> None:
         print(f"not done as fio does it: {told}; --strict refuses that", file=sys.stderr)
 
 
+def tell_files(found: JobFilePlan) -> None:
+    """Say on stderr which files stay that are not there yet, and how large they are together."""
+    sizes = {
+        Path(found.targets[step.target].path) / name: step.pattern.file_size
+        for step in found.plan.steps
+        if step.keeps_file
+        for name in step.file_names
+    }
+    made = [path for path in sizes if not path.exists()]
+    if made:
+        size = format_bytes(sum(sizes[path] for path in made))
+        others = f" and {len(made) - 1} more" if made[1:] else ""
+        print(f"{made[0]}{others}: made, and left there ({size})", file=sys.stderr)
+
+
 def option_lines(translation: Translation) -> Iterator[str]:
     """A line with all options that are honoured, and one for each that is not quite."""
     written = [note for note in translation.notes if note.line]
@@ -215,9 +231,11 @@ class _Placing:
     def add(self, translation: Translation, instead: TargetFacts | None, number: int) -> None:
         """Take the jobs of a job file, on its own targets or on the one that takes their place."""
         names = _Names()
+        changed = _changed_files(translation.jobs) if instead is None else {}
         for job in translation.jobs:
             for path in job.targets:
-                place, file_name = self._target(job, path, instead)
+                place, file_name = self._target(job, path, instead, is_changed=path in changed)
+                keeps = bool(file_name) and instead is None and not job.layout.remove_after
                 name, title = names.of(job, path)
                 self.named += [(name, job)] if not number else []
                 listed = ListedJob(
@@ -229,6 +247,8 @@ class _Placing:
                     file_name=file_name,
                     # the null backend has no file, and a size all the same
                     file_bytes=job.layout.file_bytes or job.pattern.range_size,
+                    keeps_file=keeps,
+                    present_bytes=changed.get(path, 0) if keeps else 0,
                     drops_page_cache=job.layout.drop_page_cache,
                     seed=job.seed,
                 )
@@ -249,25 +269,27 @@ class _Placing:
             replace(job, group=number) for number, (_, items) in enumerate(groups, start=1) for _, job in items
         )
 
-    def _target(self, job: TranslatedJob, path: str, instead: TargetFacts | None) -> tuple[int, str]:
+    def _target(
+        self, job: TranslatedJob, path: str, instead: TargetFacts | None, *, is_changed: bool
+    ) -> tuple[int, str]:
         """Place of a job's target, and the name of its file in a directory."""
         if job.layout.kind == "null":
             return self._place_of(resolve_measured(tempfile.gettempdir())), ""
         facts = instead or self._resolved(path)
-        if facts.kind == "missing_file":
-            if job.layout.must_exist:
+        if facts.kind == "missing_file" or (facts.kind == "file" and is_changed):
+            if job.layout.must_exist and not facts.exists:
                 do = "make it, or leave out allow_file_create=0"
                 raise DrivelabError("T101", f"{path} does not exist", where=f"{job.path}:{job.line}", do=do)
             parent = resolve_measured(str(Path(facts.path).parent))
             place = self._place_of(parent)
-            return place, self._file_name(place, path)
+            return place, self._file_name(place, path if instead else facts.path, job)
         place = self._place_of(facts)
         if facts.kind != "directory" or job.layout.kind == "tree":
             return place, ""
         if instead is None:
             do = "name a file in it: filename="
             raise DrivelabError("T105", f"{path} is a directory", where=f"{job.path}:{job.line}", do=do)
-        return place, self._file_name(place, path)
+        return place, self._file_name(place, path, job)
 
     def _resolved(self, path: str) -> TargetFacts:
         known = next((facts for facts in self.targets if facts.text == path), None)
@@ -280,14 +302,26 @@ class _Placing:
         self.targets.append(facts)
         return len(self.targets) - 1
 
-    def _file_name(self, place: int, path: str) -> str:
-        """The file's own name; one that two files would have gets a number."""
+    def _file_name(self, place: int, path: str, job: TranslatedJob) -> str:
+        """The file's own name, or the format of all names; one that two files would have gets a number."""
+        path = job.name_format or path
         taken = [name for (where, _), name in self._files.items() if where == place]
         key = (place, path)
         if key not in self._files:
             name = Path(path).name
             self._files[key] = free_name(name, taken)
         return self._files[key]
+
+
+def _changed_files(jobs: Sequence[TranslatedJob]) -> dict[str, int]:
+    """Files that jobs write to, need larger, or have several of, and their size if they are there."""
+    found = {}
+    for job in (each for each in jobs if each.layout.kind == "file"):
+        for path in job.targets:
+            size = size_of(path) or 0
+            if job.pattern.writes or job.pattern.own_file_count > 1 or size < job.layout.file_bytes:
+                found[path] = size
+    return found
 
 
 class _Names:

@@ -167,7 +167,7 @@ def asked_plan(
         P701 to P712, T101 to T108, U040 to U044: as for `planned` and for the experiment.
     """
     # imported here: an experiment needs none of it
-    from drivelab.cli.job_file import STORED_NAME, is_job_file, plan_job_file, tell_options
+    from drivelab.cli.job_file import STORED_NAME, is_job_file, plan_job_file, tell_files, tell_options
 
     if experiment == CHECK:
         what = "a check is no experiment: it erases nothing, takes 45 s and writes at most 8 GiB"
@@ -177,21 +177,21 @@ def asked_plan(
     typed = (experiment, *targets, *(name for name, is_given in flags.items() if is_given))
     typed += tuple(word for name, values in options.items() for value in values for word in (name, value))
     if is_job_file(experiment):
-        for name, is_given in (("--quick", quick), ("--only", only), ("--skip-unavailable", skip_unavailable)):
-            if is_given:
-                what = f"{name} is for experiments: a job file has neither factors nor a quick form"
-                raise DrivelabError("U006", what, do="leave it out")
+        of_experiments = {"--quick": quick, "--only": only, "--skip-unavailable": skip_unavailable}
+        for name in (name for name, is_given in of_experiments.items() if is_given):
+            what = f"{name} is for experiments: a job file has neither factors nor a quick form"
+            raise DrivelabError("U006", what, do="leave it out")
         before_targets()
         found = plan_job_file(
             experiment, targets, strict=strict, seed=seed, repeats=repeats, labels=labels, trace=trace
         )
+        tell_files(found)
         tell_options(found.translation)
-        facts = {"job_file": found.record()}
-        return AskedPlan(found.plan, found.targets, found.experiment, typed, facts, {STORED_NAME: found.text})
+        facts, files = {"job_file": found.record()}, {STORED_NAME: found.text}
+        return AskedPlan(found.plan, found.targets, found.experiment, typed, facts, files)
     if not targets:
-        raise DrivelabError(
-            "U006", "there is no target", do="name a block device, a directory, scratch:SIZE, or sim:MODEL"
-        )
+        do = "name a block device, a directory, scratch:SIZE, or sim:MODEL"
+        raise DrivelabError("U006", "there is no target", do=do)
     asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only)
     before_targets()
     plan, by_label = planned(

@@ -41,6 +41,9 @@ PurgeOption = Annotated[
     list[str] | None,
     typer.Option(metavar="SERIAL", help="Purge this drive too, where the experiment does: nothing is left of it."),
 ]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite-file", help="Jobs of fio may write over a file that is there.")
+]
 DetailsOption = Annotated[bool, typer.Option("--details", help="Print all tables, intervals and findings.")]
 OnErrorOption = Annotated[
     Literal["continue", "stop"], typer.Option("--on-error", help="When a step fails: do the others, or stop there.")
@@ -56,6 +59,7 @@ def command(
     ] = None,
     erase: EraseOption = None,
     purge: PurgeOption = None,
+    overwrite_file: OverwriteOption = False,
     label: LabelOption = None,
     skip_unavailable: SkipOption = False,
     only: OnlyOption = None,
@@ -95,7 +99,7 @@ def command(
     if dry_run:
         show_plan(asked, all_steps=False, as_json=as_json)
         return EXIT_OK
-    consent = Consent(tuple(erase or ()), tuple(purge or ()))
+    consent = Consent(tuple(erase or ()), tuple(purge or ()), overwrite_file)
     require_possible(asked.plan, asked.targets, consent)
     announce_changes(asked.plan.targets)
     with interruptible() as stop:

@@ -48,16 +48,19 @@ PROBES = Probes()
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What the owners of drives typed.
+    """What the owners of drives and files typed.
 
     Attributes
     ----------
     erase, purge : tuple of str
         After ``--erase`` and after ``--purge``.
+    overwrite_files : bool
+        Whether ``--overwrite-file`` was.
     """
 
     erase: tuple[str, ...] = ()
     purge: tuple[str, ...] = ()
+    overwrite_files: bool = False
 
 
 NO_CONSENT = Consent()

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from drivelab.model.factor import FileSystemLevel
+from drivelab.model.job_files import name_of_file
 from drivelab.model.phase import Phase, Point
 from drivelab.model.target import TargetKind
 from drivelab.model.workload_pattern import WorkloadPattern
@@ -132,6 +133,8 @@ class PlannedStep:
         Round of that phase, from 1.
     point : Point or None
         What it takes over from what was measured before it.
+    keeps_file : bool
+        Whether that file is the user's: used where it is if it is there and large enough, and left there at the end.
     reads_back : str
         The trial before it of which it reads as many blocks as that one wrote, at the same places; empty for none.
     """
@@ -158,6 +161,7 @@ class PlannedStep:
     phase: str = ""
     round: int = 0
     point: Point | None = None
+    keeps_file: bool = False
     reads_back: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -184,7 +188,14 @@ class PlannedStep:
         if self.phase:
             point = self.point and self.point.model_dump(mode="json")
             document |= {"phase": self.phase, "round": self.round, "point": point}
+        document |= {"keeps_file": True} if self.keeps_file else {}
         return document | ({"reads_back": self.reads_back} if self.reads_back else {})
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The files in the target's directory that its jobs use, if they are named."""
+        count, each = self.pattern.own_file_count, self.pattern.job_files.count
+        return tuple(name_of_file(self.file_name, number, each) for number in range(count)) if self.file_name else ()
 
 
 @dataclass(frozen=True, slots=True)

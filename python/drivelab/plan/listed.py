@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from drivelab.model.units import format_bytes
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.budget import actions_ns, bytes_written, counting_pass, expected_step_ns, traced_pass, write_ns
 from drivelab.plan.cells import Cell
-from drivelab.plan.fit import fit, is_on_device, refuse_unless_together
+from drivelab.plan.fit import FILE_SHARE, fit, is_on_device, refuse_unless_together
 from drivelab.plan.make import longest_alone, trial_name
 from drivelab.plan.suitable import refuse_overlaps
 from drivelab.plan.targets import planned_targets, target_notes
@@ -42,6 +43,10 @@ class ListedJob:
         The file in a target that is a directory; it stays for the other jobs.
     file_bytes : int
         Size that its file has at least.
+    keeps_file : bool
+        Whether that file is the user's: used where it is, and left there at the end.
+    present_bytes : int
+        Size of that file if it is there.
     drops_page_cache : bool
         Whether the page cache gives up what it holds of the file or device first.
     seed : int or None
@@ -57,6 +62,8 @@ class ListedJob:
     group: int
     file_name: str = ""
     file_bytes: int = 0
+    keeps_file: bool = False
+    present_bytes: int = 0
     drops_page_cache: bool = True
     seed: int | None = None
     reads_back: str = ""
@@ -116,7 +123,7 @@ def listed_plan(
     """
     planned = _planned(listed.jobs, targets, labels)
     refuse_overlaps(targets, erased=[bool(target.destroys) for target in planned])
-    units, notes = _fitted_units(listed.jobs, planned)
+    units, notes = _fitted_units(listed.jobs, _with_present(planned, listed.jobs))
     steps = list(_steps(units, planned, repeats, np.random.default_rng(seed), is_traced=trace is not None))
     filled = sum(target.scratch_bytes for target in planned)
     found = {"scratch": filled, "file": sum(step.preparation_bytes for step in steps)}
@@ -178,6 +185,18 @@ def _planned(
     )
 
 
+def _with_present(planned: Sequence[PlannedTarget], jobs: Sequence[ListedJob]) -> list[PlannedTarget]:
+    """The targets with the room that files take which are there already."""
+    present = {(job.target, job.file_name): job.present_bytes * job.pattern.own_file_count for job in jobs}
+    taken: Counter[int] = Counter()
+    for (place, _), size in present.items():
+        taken[place] += size
+    return [
+        replace(target, size_bytes=target.size_bytes + math.ceil(taken[place] / FILE_SHARE)) if taken[place] else target
+        for place, target in enumerate(planned)
+    ]
+
+
 def _fitted_units(
     jobs: Sequence[ListedJob], planned: Sequence[PlannedTarget]
 ) -> tuple[list[tuple[_Placed, ...]], tuple[str, ...]]:
@@ -207,7 +226,7 @@ def _fitted(job: ListedJob, target: PlannedTarget) -> tuple[Cell, tuple[str, ...
     pattern = job.pattern
     if target.kind == "file" and pattern.writes:
         what = f"{job.name} would write over a file that exists"
-        do = "remove it if it is what fio left behind; else name a file or directory without it"
+        do = "name a file that is not there, or a directory"
         raise DrivelabError("P706", what, where=target.text, do=do)
     if target.kind == "file" and job.file_bytes > target.size_bytes:
         what = f"{job.name} needs {format_bytes(job.file_bytes)}, the file has {format_bytes(target.size_bytes)}"
@@ -233,7 +252,7 @@ def _steps(
     digits = max(4, len(str(repeats * sum(len(unit) for unit in units))))
     numbers, groups = itertools.count(1), itertools.count(1)
     for repeat in range(1, repeats + 1):
-        present: dict[tuple[int, str], int] = {}
+        present = {file: one.job.present_bytes for unit in units for one in unit if (file := _file_of(one))}
         before: dict[str, PlannedStep] = {}
         for place, unit in enumerate(units):
             together = next(groups) if len(unit) > 1 else 0
@@ -269,6 +288,7 @@ def _steps(
                     preparation_bytes=laid_out + second[0],
                     together=together,
                     file_name=one.job.file_name,
+                    keeps_file=one.job.keeps_file,
                     reads_back="" if written is None else written.trial,
                 )
                 yield step

@@ -17,6 +17,7 @@ from drivelab.model.workload import TargetRange
 from drivelab.run.engine import require_backend
 from drivelab.run.filesystem_on_target import FileSystemOnTarget
 from drivelab.run.traceable import require_traceable
+from drivelab.run.user_files import require_files_given_up
 from drivelab.simulated.load import PREFIX
 from drivelab.state.begun_journal import begun_journal
 from drivelab.state.filesystem import require_filesystem_programs
@@ -40,12 +41,12 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
     targets : mapping of str to TargetFacts
         The targets by their label in the plan.
     consent : Consent
-        What the owners typed after ``--erase`` and ``--purge``.
+        What the owners typed after ``--erase`` and ``--purge``, and ``--overwrite-file``.
 
     Raises
     ------
     DrivelabError
-        C201 to C210: a target may not be written to. C212: a setting would put
+        C201 to C210, C220: a target, or a file in it, may not be written to. C212: a setting would put
         data of others at risk. R401: root is needed.
         R402: a program is not installed. R403: mkfs or mount do not take an
         option. R405: no room for a scratch drive. T102, T103: a directory does
@@ -77,6 +78,7 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         if facts.kind in ("directory", "block_device") and writes:
             require_writable(facts)
         _refuse_risk(plan, target, facts)
+    require_files_given_up(plan.steps, targets, may_overwrite=consent.overwrite_files)
     if plan.trace:
         require_traceable([targets[target.label] for target in plan.targets], plan.trace)
     # consent first: whoever may not touch the drive need not know more

@@ -235,7 +235,7 @@ class TargetStages:
         """Let go of the targets, undo every change, and say of settings whether they are as they were found."""
         try:
             for stage in self.by_label.values():
-                stage.release()
+                outcome.findings += [Finding("file-not-left", "warning", text) for text in stage.release()]
         finally:
             try:
                 outcome.restored += undo_all(self._journal)

@@ -62,6 +62,8 @@ def plan_resumption(run: StoredRun) -> Resumption:
     completed = frozenset(run.completed_trials())
     rounds = rounds_of_run(run)
     done = completed | (rounds.not_needed(stored_values(run)) if rounds else frozenset())
+    # a stored plan does not say what becomes of files of the user's
+    plan = replace(plan, steps=tuple(replace(step, keeps_file=False) for step in plan.steps))
     left = tuple(step for step in plan.steps if step.trial not in done)
     if not left and run.record.status == "complete":
         raise DrivelabError("R421", f"all {len(completed)} trials of the run are there", where=str(run.directory))

@@ -199,9 +199,10 @@ class SimulatedStage(Stage):
     def tidy(self, trial: PreparedTrial, measured: Measurement | None, /) -> None:
         """Leave the drive as it is: what it holds belongs to the next trial."""
 
-    def release(self) -> None:
-        """Forget the drive."""
+    def release(self) -> tuple[str, ...]:
+        """Forget the drive, on which nothing could be left."""
         self._drive = None
+        return ()
 
     def _made(self, step: PlannedStep) -> SimulatedDrive:
         """The drive, new where there is none yet or the step purges it."""

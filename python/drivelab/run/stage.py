@@ -28,6 +28,7 @@ from drivelab.run.raid_on_target import look_at_raid, make_raid_target
 from drivelab.run.tree_cache import warm_cached, write_out_log
 from drivelab.run.trial_files import TrialFiles
 from drivelab.run.trial_tree import TrialTrees
+from drivelab.run.user_files import UserFiles
 from drivelab.state.data_directory import exchanged, make_data_directory
 from drivelab.state.filesystem import MountedFileSystem
 from drivelab.state.held_device import HeldDevice
@@ -156,8 +157,9 @@ class TargetStage(Stage):
         if trial.facts.filesystem is not None and "discard" in trial.facts.filesystem.options:
             settle([layer.name for layer in trial.facts.devices[-1:]])
 
-    def release(self) -> None:
-        """Let go of the device: nothing follows."""
+    def release(self) -> tuple[str, ...]:
+        """Let go of the device: nothing follows. What of files that stay could not be left, in words."""
+        left = self._files.leave() if self._files is not None else ()
         # a directory is removed by the journal, more slowly; a file system goes with all that is in it
         if self.facts.kind == "directory":
             self._remove_what_is_kept()
@@ -165,6 +167,7 @@ class TargetStage(Stage):
         if self._held is not None:
             self._held.release()
             self._held = None
+        return left
 
     def clear(self) -> None:
         """Take away the file system that was made, if one was."""
@@ -369,11 +372,13 @@ class TargetStage(Stage):
             target = TargetRange(path=place.path, size_bytes=size)
             return PreparedTrial(step.pattern.on(target, seed=step.seed), place, achieved)
         if self._files is None:
-            self._files = TrialFiles(self._directory_for_files(place), self._progress, self._stop)
+            directory = self._directory_for_files(place)
+            users = UserFiles(directory, self._consent) if self.planned.kind == "directory" else None
+            self._files = TrialFiles(directory, self._progress, self._stop, users)
         path = str(self._files.path(step, self._place_in_group))
         target = TargetRange(path=path, size_bytes=size, create=True)
         target = self._files.make_ready(step, self._place_in_group, target)
-        facts = replace(place, kind="missing_file", path=path, exists=False, size_bytes=0)
+        facts = replace(place, kind="missing_file", path=target.path, exists=False, size_bytes=0)
         return PreparedTrial(step.pattern.on(target, seed=step.seed), facts, achieved)
 
     def _directory_for_files(self, place: TargetFacts) -> HeldDirectory:

@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 
 from drivelab.held_directory import HeldDirectory, HeldFile
 from drivelab.model.errors import DrivelabError
+from drivelab.model.job_files import name_of_file
 from drivelab.model.plan import PlannedStep
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import TargetRange
-from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.run.engine import StopRequest, prepare_target
 from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.prepared_trial import StoppedError
 from drivelab.run.progress import RunProgress
+from drivelab.run.user_files import FileInPlace, UserFiles
 
 TRIAL_FILE_NAME = "trial.data"
-_OF_FIRST_JOB = re.compile(r"(.*)\.0\.(\d+)")
-
-
-def name_of_file(name: str, number: int, file_count: int = 1) -> str:
-    """What a file is called, from 0, when the first one is called `name`: fio's names end with job and file.
-
-    Parameters
-    ----------
-    name : str
-        The first file of the first job.
-    number : int
-        Which file, from 0, by jobs.
-    file_count : int
-        Files of each job.
-    """
-    if not number:
-        return name
-    job, file = divmod(number, file_count)
-    if match := _OF_FIRST_JOB.fullmatch(name):
-        return f"{match[1]}.{job}.{int(match[2]) + file}"
-    stem = name.removesuffix(".0") if file_count > 1 else name
-    return f"{stem}.{number}"
 
 
 class TrialFile:
@@ -57,14 +35,22 @@ class TrialFile:
         Ends that once it is set.
     name : str
         What it is called.
+    users : UserFiles, optional
+        Of a file that a user named: it may be there already, and stays when the run has ended.
     """
 
     def __init__(
-        self, directory: HeldDirectory, progress: RunProgress, stop: StopRequest, name: str = TRIAL_FILE_NAME
+        self,
+        directory: HeldDirectory,
+        progress: RunProgress,
+        stop: StopRequest,
+        name: str = TRIAL_FILE_NAME,
+        users: UserFiles | None = None,
     ) -> None:
         self._directory = directory
         self._name = name
-        self._files: list[HeldFile] = []
+        self._users = users
+        self._files: list[HeldFile | FileInPlace] = []
         self._progress = progress
         self._stop = stop
         self._holds: object = None
@@ -88,7 +74,7 @@ class TrialFile:
         wanted = (target.size_bytes, pattern.contents, pattern.own_file_count)
         if pattern.writes or wanted != self._holds:
             self.remove()
-        target = self._held(target, pattern)
+        target = self._held(target, step)
         if pattern.writes:
             return target
         if self._holds == wanted:
@@ -106,30 +92,38 @@ class TrialFile:
         Raises
         ------
         DrivelabError
-            E301 to E315: it cannot be written.
+            E301 to E315: it cannot be written. C204, C220: it was there before, and may not be.
         StoppedError
             The user asked for the end meanwhile.
         """
         needed = step.pattern.offset + target.size_bytes
-        target = self._held(target, step.pattern)
+        target = self._held(target, step)
         is_there = all(os.stat(opened).st_size >= needed for opened in target.all_opened_by)
         # what is written first is brought into its state by the engine
         if not is_there and not step.pattern.writes:
             self._write(step, target)
         return target
 
-    def _held(self, target: TargetRange, pattern: WorkloadPattern) -> TargetRange:
+    def _held(self, target: TargetRange, step: PlannedStep) -> TargetRange:
         """The target with its files, which are made unless they are there: opened once, and never again by name."""
-        count = pattern.own_file_count
+        pattern = step.pattern
+        count, name_format = pattern.own_file_count, step.file_name or self._name
         while len(self._files) < count:
-            name = name_of_file(self._name, len(self._files), pattern.job_files.count)
-            try:
-                self._files.append(HeldFile(self._directory, name))
-            except OSError as error:
-                where = str(self._directory.path / name)
-                raise DrivelabError("E314", f"cannot make the file: {error.strerror}", where=where) from error
-        first, *others = (file.target for file in self._files[:count])
-        return target.model_copy(update={"held": first, "others": tuple(others)})
+            name = name_of_file(name_format, len(self._files), pattern.job_files.count)
+            self._files.append(self._opened(name, pattern.offset + target.size_bytes))
+        files = self._files[:count]
+        for file in files:
+            if pattern.writes and self._users is not None and isinstance(file, FileInPlace):
+                self._users.give_up(file)
+        first, *others = (file.target for file in files)
+        return target.model_copy(update={"path": str(files[0].path), "held": first, "others": tuple(others)})
+
+    def _opened(self, name: str, needed_bytes: int) -> HeldFile | FileInPlace:
+        try:
+            return self._users.open(name, needed_bytes) if self._users else HeldFile(self._directory, name)
+        except OSError as error:
+            where = str(self._directory.path / name)
+            raise DrivelabError("E314", f"cannot make the file: {error.strerror}", where=where) from error
 
     def _write(self, step: PlannedStep, target: TargetRange) -> None:
         pattern = step.pattern
@@ -144,8 +138,19 @@ class TrialFile:
         if was_written:
             self.remove()
 
+    def leave(self) -> tuple[str, ...]:
+        """Leave the file where its user named it; why what was made could not be left there, in words."""
+        if self._users is None:
+            return ()
+        files, self._files = self._files, []
+        made = [file for file in files if isinstance(file, HeldFile)]
+        for file in files:
+            if isinstance(file, FileInPlace):
+                file.close()
+        return tuple(filter(None, map(self._users.leave, made)))
+
     def remove(self) -> None:
-        """Remove the file, and let the file system finish with it."""
+        """Remove the file, unless it was there before, and let the file system finish with it."""
         self._holds = None
         # a target that fails now is reported by the next step; what is left goes with the file system or directory
         files, self._files = self._files, []

@@ -10,6 +10,7 @@ from drivelab.model.workload import TargetRange
 from drivelab.run.engine import StopRequest
 from drivelab.run.progress import RunProgress
 from drivelab.run.trial_file import TRIAL_FILE_NAME, TrialFile
+from drivelab.run.user_files import UserFiles
 
 
 class TrialFiles:
@@ -28,9 +29,14 @@ class TrialFiles:
         Told when a file is being written.
     stop : StopRequest
         Ends that once it is set.
+    users : UserFiles, optional
+        Those that steps keep.
     """
 
-    def __init__(self, directory: HeldDirectory, progress: RunProgress, stop: StopRequest) -> None:
+    def __init__(
+        self, directory: HeldDirectory, progress: RunProgress, stop: StopRequest, users: UserFiles | None = None
+    ) -> None:
+        self._users = users
         self._directory = directory
         self._progress = progress
         self._stop = stop
@@ -55,12 +61,13 @@ class TrialFiles:
         Raises
         ------
         DrivelabError
-            E301 to E315: it cannot be written.
+            E301 to E315: it cannot be written. C204, C220: it was there before, and may not be.
         StoppedError
             The user asked for the end meanwhile.
         """
         name = self._name(step, place)
-        file = self._files.setdefault(name, TrialFile(self._directory, self._progress, self._stop, name))
+        users = self._users if step.keeps_file else None
+        file = self._files.setdefault(name, TrialFile(self._directory, self._progress, self._stop, name, users))
         if step.file_name:
             self._named.add(name)
             return file.make_present(step, target)
@@ -79,6 +86,13 @@ class TrialFiles:
             self._files.pop(name).remove()
         self._named.clear()
 
+    def leave(self) -> tuple[str, ...]:
+        """Leave those that steps keep where their user named them; what could not be left there, in words."""
+        left = tuple(why for file in self._files.values() for why in file.leave())
+        if self._users is not None:
+            self._users.close()
+        return left
+
     def remove(self) -> None:
         """Remove all of them: nothing follows."""
         for file in self._files.values():
@@ -96,5 +110,5 @@ class TrialFiles:
     @staticmethod
     def _name(step: PlannedStep, place: int) -> str:
         if step.file_name:
-            return step.file_name
+            return step.file_names[0]
         return TRIAL_FILE_NAME if not place else f"trial-{place + 1}.data"

@@ -204,7 +204,8 @@ def test_files_are_named_and_laid_out_as_fio_does(job: Any) -> None:
     assert job("filename_format=x.$jobname.$filenum\nsize=1m\nnumjobs=2").pattern.share_range
     here = Environment(size_of=lambda path: 2**20 if path.startswith("/d/file") else None)
     found = job("directory=/d\nfilename_format=file$jobnum\nnumjobs=2\nruntime=1\ntime_based", here)
-    assert (found.targets, found.pattern.job_count, found.pattern.range_size) == (("/d/file0", "/d/file1"), 1, 2**20)
+    assert (found.targets, found.pattern.job_count, found.pattern.range_size) == (("/d/file0",), 2, 2**20)
+    assert (found.name_format, found.pattern.own_files) == ("/d/file$jobnum", True)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from drivelab.model.held_target import HeldTarget
-from drivelab.model.job_files import JobFiles
+from drivelab.model.job_files import JobFiles, name_of_file
 from drivelab.model.workload import TargetRange, Workload
 from drivelab.model.workload_pattern import WorkloadPattern
-from drivelab.run.trial_file import name_of_file
 
 FILES: dict[str, Any] = {"count": "16", "job_files": {"count": 4}, "file_size": "1MiB"}
 
@@ -39,6 +38,7 @@ def test_what_several_files_are_not_for_is_refused(keys: dict[str, Any], what: s
 
 def test_files_are_called_as_those_of_fio() -> None:
     assert [name_of_file("job.0.0", number, 2) for number in range(4)] == ["job.0.0", "job.0.1", "job.1.0", "job.1.1"]
+    assert [name_of_file("$jobnum/$filenum", number, 2) for number in range(3)] == ["0/0", "0/1", "1/0"]
     assert [name_of_file("job.0.0", number) for number in range(2)] == ["job.0.0", "job.1.0"]
     assert [name_of_file("shared.0", number, 2) for number in range(2)] == ["shared.0", "shared.1"]
     assert [name_of_file("trial.data", number, 2) for number in range(3)] == [

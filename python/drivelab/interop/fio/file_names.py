@@ -17,8 +17,8 @@ def names_of(text: str) -> tuple[str, ...]:
     return tuple(itertools.takewhile(bool, names))[:_NAMES_MAX]
 
 
-def default_name(layout: str, job_name: str, *, job_number: int, file_number: int = 0) -> str:
-    """The name of a file that fio makes of the job's name and numbers."""
+def default_name(layout: str, job_name: str, *, job_number: int | str, file_number: int | str = 0) -> str:
+    """The name of a file that fio makes of the job's name and numbers, or of what stands for these."""
     values = {"$jobname": job_name, "$jobnum": str(job_number), "$filenum": str(file_number), "$clientuid": ""}
     pattern = re.compile("|".join(re.escape(key) for key in values), re.IGNORECASE)
     return pattern.sub(lambda match: values[match[0].lower()], layout)[:_LENGTH_MAX]

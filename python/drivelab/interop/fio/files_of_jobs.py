@@ -12,8 +12,6 @@ from drivelab.model.job_files import FileOrder, JobFiles
 _FILES_MAX = 256
 _WITH_FILES = ("sync", "uring", "aio")
 _ORDERS: dict[str, FileOrder] = {"random": "random", "roundrobin": "round_robin", "sequential": "sequential"}
-# what numbers files as drivelab does
-_NUMBERED = ("$jobnum.$filenum", ".$filenum")
 _SYNC_CALLS = ("fsync", "fdatasync", "sync_file_range")
 
 
@@ -33,9 +31,8 @@ def files_of_jobs(options: JobOptions, engine: Engine, io: Issued, kind: LayoutK
         return JobFiles()
     _tell_of_calls(options)
     open_max = options.number("openfiles")
-    layout = options.text("filename_format")
-    if not layout.lower().endswith(_NUMBERED):
-        options.tell("filename_format", "approximated", "numbers of files come last, after a dot")
+    if "/" in options.text("filename_format"):
+        options.tell("filename_format", "approximated", "all files lie in the directory of the first")
     service = options.choice("file_service_type")
     if service.word not in _ORDERS:
         options.tell("file_service_type", "approximated", "random: each file as often as the others")

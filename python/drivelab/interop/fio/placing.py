@@ -11,7 +11,7 @@ from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.sizes import Amount
 from drivelab.interop.fio.translated import Environment, Layout, LayoutKind
 from drivelab.interop.fio.translation_of_io import Issued
-from drivelab.model.job_files import JobFiles
+from drivelab.model.job_files import JobFiles, name_of_file
 from drivelab.model.workload import FileState
 
 NULL_TARGET = "null:"
@@ -33,6 +33,8 @@ class Placing:
         Jobs of each target.
     shares_range : bool
         Whether these use the same range.
+    name_format : str
+        What the files of jobs are called that no option names, with fio's variables for the numbers of job and file.
     own_files : bool
         Whether each of them has a file of its own.
     is_split : bool
@@ -61,6 +63,7 @@ class Placing:
     layout: Layout
     job_count: int
     shares_range: bool
+    name_format: str = ""
     own_files: bool = False
     is_split: bool = False
     offset_bytes: int = 0
@@ -116,11 +119,13 @@ def placing(
     DrivelabError
         U033: no size is given and none can be known. U035: sizes that drivelab cannot have.
     """
-    names, is_named = _targets(options, engine, environment)
+    names, is_named = _targets(options, engine)
     if options.has("opendir"):
         raise options.refuse("opendir", "opendir works on whatever lies there", do="name the files: filename=")
     kind: LayoutKind = "null" if engine.backend == "null" else "device" if is_device(names[0]) else "file"
-    existing = _existing_bytes(names, environment, known_bytes) if kind != "null" else None
+    name_format = "" if is_named or len(names) > 1 else _name_format(options, names[0])
+    looked_at = _files_of_all_jobs(options, name_format) if name_format else names
+    existing = _existing_bytes(looked_at, environment, known_bytes) if kind != "null" else None
     if options.truth("verify_only") and kind == "file" and existing is None:
         raise options.refuse("verify_only", f"there is no {names[0]} to be checked", do="name a file that is there")
     placed = Placing(names, Layout(kind), options.number("numjobs"), shares_range=is_named)
@@ -130,10 +135,13 @@ def placing(
     placed = _over_targets(placed, options, engine)
     if kind == "file":
         placed = _with_own_files(placed, options)
-    return _laid_out(placed, options, io, existing, known_bytes)
+    placed = replace(placed, name_format=name_format)
+    placed, needed = _laid_out(placed, options, io, existing)
+    known_bytes.update((name, max(needed, existing or 0)) for name in looked_at if kind == "file")
+    return placed
 
 
-def _targets(options: JobOptions, engine: Engine, environment: Environment) -> tuple[tuple[str, ...], bool]:
+def _targets(options: JobOptions, engine: Engine) -> tuple[tuple[str, ...], bool]:
     """Paths, and whether all jobs use the same."""
     if engine.backend == "null":
         return (NULL_TARGET,), True
@@ -151,24 +159,29 @@ def _targets(options: JobOptions, engine: Engine, environment: Environment) -> t
     if name.startswith("/dev/") and options.number("nrfiles") == 1:
         # fio takes the section's name for the target if there is such a device
         return (name,), True
-    layout = options.text("filename_format") or "$jobname.$jobnum.$filenum"
+    layout = _layout_of_names(options)
     made = [default_name(layout, name, job_number=number) for number in range(max(1, len(directories)))]
     names = tuple(f"{where}/{each}" for where, each in zip(directories, made, strict=False)) or tuple(made)
     if "$jobnum" not in layout.lower():
         return names, True
-    return _of_each_job(options, layout, directories, environment) or names, False
+    return names, False
 
 
-def _of_each_job(
-    options: JobOptions, layout: str, directories: tuple[str, ...], environment: Environment
-) -> tuple[str, ...]:
-    """The file of each job where all of them exist; else none."""
-    jobs = options.number("numjobs")
-    if jobs > _FILES_MAX or len(directories) > 1 or options.number("nrfiles") > 1:
-        return ()
-    made = [default_name(layout, options.job.section, job_number=number) for number in range(jobs)]
-    names = [f"{directories[0]}/{each}" if directories else each for each in made]
-    return tuple(names) if all(environment.size_of(name) is not None for name in names) else ()
+def _layout_of_names(options: JobOptions) -> str:
+    return options.text("filename_format") or "$jobname.$jobnum.$filenum"
+
+
+def _name_format(options: JobOptions, first: str) -> str:
+    """The path of the first file, in whose last part the numbers of job and file are left open."""
+    last = _layout_of_names(options).rpartition("/")[2]
+    name = default_name(last, options.job.section, job_number="$jobnum", file_number="$filenum")
+    return f"{first.rpartition('/')[0]}/{name}" if "/" in first else name
+
+
+def _files_of_all_jobs(options: JobOptions, name_format: str) -> tuple[str, ...]:
+    """The files that jobs have of their own; of too many those that are looked at."""
+    jobs, each = options.number("numjobs"), options.number("nrfiles")
+    return tuple(name_of_file(name_format, number, each) for number in range(min(jobs * each, _FILES_MAX)))
 
 
 def _with_own_files(placed: Placing, options: JobOptions) -> Placing:
@@ -305,22 +318,18 @@ def _over_targets(placed: Placing, options: JobOptions, engine: Engine) -> Placi
     return replace(placed, is_split=True)
 
 
-def _laid_out(
-    placed: Placing, options: JobOptions, io: Issued, existing: int | None, known_bytes: dict[str, int]
-) -> Placing:
-    """The files as the job needs them."""
+def _laid_out(placed: Placing, options: JobOptions, io: Issued, existing: int | None) -> tuple[Placing, int]:
+    """The files as the job needs them, and how large it needs each."""
     kind: LayoutKind = "null" if placed.targets == (NULL_TARGET,) else placed.layout.kind
     if any(is_device(target) for target in placed.targets):
         kind = "device"
     if kind != "file":
-        return replace(placed, layout=_layout(options, kind, 0))
+        return replace(placed, layout=_layout(options, kind, 0)), 0
     extra = placed.increment_bytes * (placed.job_count - 1)
     needed = placed.end_bytes or (placed.offset_bytes + placed.used_bytes + extra if placed.range_bytes else 0)
     is_new = existing is None or existing < needed
     state = _file_state(placed, options, io) if is_new and needed else _state_of_existing(placed, options, io)
-    for target in placed.targets:
-        known_bytes[target] = max(needed, existing or 0)
-    return replace(placed, layout=_layout(options, kind, needed), file_state=state)
+    return replace(placed, layout=_layout(options, kind, needed), file_state=state), needed
 
 
 def _file_state(placed: Placing, options: JobOptions, io: Issued) -> FileState:

@@ -121,15 +121,17 @@ def _translated(
         placed = placing(options, engine, io, environment, known_bytes)
         keys = _block_keys(options, engine, io, placed)
     keys |= _common_keys(options, engine, placed) | _beside_others(options, turn)
+    pattern = _pattern(options, keys)
     first = TranslatedJob(
         name=options.job.name,
         number=0,
         path=options.job.place.path,
         line=options.job.place.line,
-        pattern=_pattern(options, keys),
+        pattern=pattern,
         targets=placed.targets,
         layout=placed.layout,
         group=turn.group,
+        name_format=placed.name_format if pattern.own_file_count > 1 else "",
         reporting_group=turn.reporting_group,
         seed=_seed(options),
     )

@@ -89,6 +89,8 @@ class TranslatedJob:
         With several each one gets the pattern, at the same time.
     layout : Layout
         How these look before it begins.
+    name_format : str
+        What all files are called, with fio's variables for the numbers of job and file, where there are several.
     group : int
         Jobs of the same number run at the same time; groups run in ascending order, from 1.
     reporting_group : int
@@ -120,6 +122,7 @@ class TranslatedJob:
     targets: tuple[str, ...]
     layout: Layout
     group: int
+    name_format: str = ""
     reporting_group: int = 0
     given: Mapping[str, str] = field(default_factory=dict)
     shared: Mapping[str, str] = field(default_factory=dict)
