@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from drivelab.cli.main import run
 from drivelab.held_directory import HeldDirectory, HeldFile
 from drivelab.inventory.consent import Consent
-from drivelab.model.errors import EXIT_REFUSED, DrivelabError
+from drivelab.model.errors import EXIT_REFUSED, EXIT_USAGE, DrivelabError
 from drivelab.run.resumption import plan_resumption
 from drivelab.run.user_files import UserFiles
 from drivelab.store.read import open_run
@@ -33,6 +34,8 @@ LEFT = (
     "--rw=write --filename=one:two",
     "--rw=write --unlink=1",
     "--rw=read --offset=16k",
+    "--rw=write --directory=p:q --numjobs=5",
+    "--rw=randread --directory=p:q --numjobs=2 --nrfiles=1",
 )
 
 
@@ -44,18 +47,30 @@ def _in_a_place_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path / "here")
 
 
+@pytest.fixture
+def mounted_ext4(make_loop_device: Callable[..., Path], tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "mounted"
+    place.mkdir()
+    device = make_loop_device(64 * 2**20)
+    subprocess.run(["mkfs.ext4", "-q", device], check=True)
+    subprocess.run(["mount", device, place], check=True)
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
 def fio(*words: str) -> int:
     return run(["fio", "--name=a", *SMALL, *words])
 
 
 def sizes(directory: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_size for path in directory.iterdir()}
+    return {str(path.relative_to(directory)): path.stat().st_size for path in directory.rglob("*") if path.is_file()}
 
 
 @pytest.mark.needs_tool("fio")
 @pytest.mark.parametrize("words", LEFT)
 def test_the_files_that_fio_leaves_are_left(tmp_path: Path, words: str) -> None:
-    (tmp_path / "theirs").mkdir()
+    for place in ("theirs/p", "theirs/q", "here/p", "here/q"):
+        (tmp_path / place).mkdir(parents=True)
     command = ["fio", "--name=a", *SMALL, *words.split()]
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path / "theirs")
     for _ in range(2):
@@ -86,6 +101,39 @@ def test_what_one_command_wrote_the_next_one_checks(capsys: pytest.CaptureFixtur
     assert "at byte 20" in capsys.readouterr().err
 
 
+def test_what_is_to_be_checked_is_not_replaced_by_what_is_larger(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fio("--rw=write", "--verify=crc32c") == 0
+    before = Path("a.0.0").read_bytes()
+    assert fio("--rw=write", "--verify=crc32c", "--verify_only", "--size=128k") == EXIT_USAGE
+    assert "a.0.0 has 65536 B, and 131072 B are to be checked" in " ".join(capsys.readouterr().err.split())
+    assert Path("a.0.0").read_bytes() == before
+
+
+@pytest.mark.needs_tool("fio")
+@pytest.mark.parametrize("words", ["--filename=one:two", "--directory=p:q --numjobs=2 --group_reporting"])
+def test_a_job_on_several_files_is_one_result(tmp_path: Path, words: str) -> None:
+    found = []
+    for program, where in (("fio", "theirs"), ("drivelab", "here")):
+        for place in ("p", "q"):
+            (tmp_path / where / place).mkdir(parents=True)
+        os.chdir(tmp_path / where)
+        asked = [*words.split(), "--rw=randwrite", "--ioengine=libaio", "--iodepth=4", "--output-format=json"]
+        command = ["fio", "--name=a", *SMALL, *asked, "--output=result.json"]
+        if program == "fio":
+            subprocess.run(command, check=True, capture_output=True)
+        else:
+            assert run(command) == 0
+        (job,) = json.loads(Path("result.json").read_text())["jobs"]
+        found.append((job["jobname"], job["write"]["total_ios"], job["write"]["io_bytes"]))
+    assert found[0] == found[1]
+
+
+def test_what_of_jobs_at_the_same_time_was_memory_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fio("--rw=randwrite", "--filename=one:two", "--size=8m") == 0
+    told = capsys.readouterr().err
+    assert told.count("not to be trusted: memory answered") == 1
+
+
 @pytest.mark.parametrize(
     ("size", "words"),
     [(65536, "--rw=write"), (65536, "--rw=randrw"), (4096, "--rw=read"), (65536, "--rw=write --size=128k --numjobs=2")],
@@ -103,6 +151,20 @@ def test_a_file_of_somebody_else_is_written_or_replaced_with_consent_alone(
     assert run(["fio", "--overwrite-file", "--name=a", *SMALL, *words.split()]) == 0
     assert file.stat().st_size >= size
     assert file.read_bytes() != mine
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("mkfs.ext4", "losetup")
+def test_a_file_that_is_too_small_makes_room_for_a_larger_one(
+    mounted_ext4: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = f"--directory={mounted_ext4}"
+    assert fio("--rw=write", place, "--size=30m", "--bs=1m", "--end_fsync=1") == 0
+    assert fio("--rw=write", place, "--size=40m", "--bs=1m", "--end_fsync=1") == 0
+    assert sizes(mounted_ext4)["a.0.0"] == 40 * 2**20
+    assert fio("--rw=read", place, "--size=80m", "--bs=1m") == EXIT_USAGE
+    assert "error[P705]" in capsys.readouterr().err
+    assert sizes(mounted_ext4)["a.0.0"] == 40 * 2**20
 
 
 def test_a_file_that_its_owner_changed_is_his(capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,6 +195,8 @@ def test_a_name_that_was_taken_meanwhile_stays_with_who_took_it(tmp_path: Path) 
     new, larger = files.open("new", 4096), files.open("small", 4096)
     assert isinstance(new, HeldFile)
     assert isinstance(larger, HeldFile)
+    for file in (new, larger):
+        os.write(file.descriptor, b"ours")
     Path("new").write_bytes(b"somebody's")
     Path("small").unlink()
     Path("small").write_bytes(b"somebody's")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -170,3 +174,22 @@ def test_a_log_of_a_part_of_the_latency_is_told_by_that_part(
     capsys.readouterr()
     assert run(["import", str(tmp_path / f"a_{kind}.1.log"), "--dry-run"]) == 0
     assert f"{part} median " in capsys.readouterr().out
+
+
+def test_a_script_ends_what_it_started_in_the_background_with_sigint() -> None:
+    # shells have what a script puts into the background ignore it
+    words = ["--name=a", "--rw=randread", "--size=256k", "--time_based", "--runtime=60", "--output-format=json"]
+    command = f"{sys.executable} -m drivelab fio {' '.join(words)} & echo $!; wait $!"
+    script = subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert script.stdout is not None
+    pid = int(script.stdout.readline())
+    while not list(Path().glob("drivelab-data-*/a.0.0")):
+        assert script.poll() is None
+        time.sleep(0.02)
+    time.sleep(1)
+    os.kill(pid, signal.SIGINT)
+    printed, _ = script.communicate(timeout=30)
+    assert script.returncode == 130
+    (job,) = json.loads(printed)["jobs"]
+    assert job["read"]["total_ios"] > 0
+    assert Path("a.0.0").stat().st_size == 256 * 1024

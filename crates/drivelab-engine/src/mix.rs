@@ -9,8 +9,8 @@ pub struct Mix {
     has_choice: bool,
     /// What every I/O is, where there is no choice.
     only: Drawn,
-    /// Each operation with the numbers of its sizes and of its order.
-    operations: Vec<(f64, (Operation, usize, usize))>,
+    /// Each operation with the numbers of its sizes and of its order, and whether it is issued.
+    operations: Vec<(f64, (Operation, usize, usize, bool))>,
     /// Those of the workload come first, then those that an operation has of its own.
     sizes: Vec<Sizes>,
     last: Operation,
@@ -33,6 +33,8 @@ pub struct Drawn {
     pub unit: u32,
     /// Which of [`Workload::accesses`] says where it goes.
     pub access: usize,
+    /// Whether it is issued, and not only drawn.
+    pub is_issued: bool,
 }
 
 impl Mix {
@@ -49,16 +51,16 @@ impl Mix {
             }
             let access = if share.access.is_none() { 0 } else { accesses };
             accesses += usize::from(share.access.is_some());
-            shares.push((share.weight, (share.operation, number, access)));
+            shares.push((share.weight, (share.operation, number, access, !share.drawn_only)));
         }
         // what a recording says, and whose turn it is among files, is no choice, but is looked for in the same place
         let has_choice = workload.recording.is_some()
             || workload.job_files.are_several()
             || shares.len() > 1
             || sizes.iter().any(|sizes| sizes.shares.len() > 1);
-        let (_, (operation, number, access)) = shares[0];
+        let (_, (operation, number, access, is_issued)) = shares[0];
         let Sizes { shares: of_first, smallest } = &sizes[number];
-        let only = Drawn { operation, size: of_first[0].1, unit: *smallest, access };
+        let only = Drawn { operation, size: of_first[0].1, unit: *smallest, access, is_issued };
         Self { has_choice, only, operations: cumulative(shares.into_iter()), sizes, last: operation }
     }
 
@@ -71,10 +73,11 @@ impl Mix {
 
     /// The next operation and its size.
     pub fn draw(&mut self, random: &mut Random) -> Drawn {
-        let (operation, number, access) = pick(&self.operations, random);
+        let (operation, number, access, is_issued) = pick(&self.operations, random);
         self.last = operation;
         let sizes = &self.sizes[number];
-        Drawn { operation, size: pick(&sizes.shares, random), unit: sizes.smallest, access }
+        let size = pick(&sizes.shares, random);
+        Drawn { operation, size, unit: sizes.smallest, access, is_issued }
     }
 
     /// The operation that was drawn last.

@@ -87,6 +87,9 @@ pub struct OperationShare {
     /// Its own order of addresses, which goes on from its own last place; without it, the workload's.
     #[serde(default)]
     pub access: Option<Access>,
+    /// Whether its turn is drawn, with its place, and nothing is issued: what a mix wrote is read back so.
+    #[serde(default)]
+    pub drawn_only: bool,
 }
 
 /// A block size and its share of the mix.

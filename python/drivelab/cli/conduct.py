@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.target import TargetFacts
+from drivelab.model.units import format_bytes
 from drivelab.plan.awaited import awaited_of_run, fillings_of_run
 from drivelab.report.html import FILE_NAME
 from drivelab.run.counting_pass import command_counts
@@ -70,6 +71,21 @@ def announce_changes(targets: Iterable[PlannedTarget]) -> None:
         # a drive that is nobody else's is erased
         if target.changes and not target.destroys:
             print(f"changes meanwhile, and puts back: {target.changes}", file=sys.stderr)
+
+
+def announce_files(plan: Plan, targets: Mapping[str, TargetFacts]) -> None:
+    """Say on stderr which files stay that are not there yet, and how large they are together."""
+    sizes = {
+        Path(targets[step.target].path) / name: step.pattern.file_size
+        for step in plan.steps
+        if step.keeps_file
+        for name in step.file_names
+    }
+    made = [path for path in sizes if not path.exists()]
+    if made:
+        size = format_bytes(sum(sizes[path] for path in made))
+        others = f" and {len(made) - 1} more" if made[1:] else ""
+        print(f"{made[0]}{others}: made, and left there ({size})", file=sys.stderr)
 
 
 def put_back_left_over() -> list[StuckJournal]:

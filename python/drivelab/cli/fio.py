@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,10 +16,10 @@ from typing import Annotated, Any
 import typer
 
 from drivelab import __version__
-from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
+from drivelab.cli.conduct import announce_files, conduct_for, progress_of, put_back_left_over
 from drivelab.cli.failure import print_message
 from drivelab.cli.fio_status import Status, interval_ns
-from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_files, tell_options
+from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_options
 from drivelab.cli.plan import StrictOption
 from drivelab.cli.report_output import typed_file
 from drivelab.cli.run import EraseOption, OverwriteOption
@@ -36,6 +37,7 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import record_run
+from drivelab.state.signals import obey_though_ignored
 from drivelab.state.stuck import require_apart
 from drivelab.store.durable import written_aside
 from drivelab.store.layout import default_parent
@@ -69,6 +71,8 @@ def command(
         U006: a word that fio, or drivelab, does not know. U030 to U037: the jobs cannot be had, or are not done as fio
         does them and --strict is given. C-, P- and T-codes: as for ``drivelab run`` of a job file.
     """
+    # as fio: scripts end with it what they started in the background, where shells have it ignored
+    obey_though_ignored(signal.SIGINT)
     asked = read_command_line(words or [])
     if "version" in asked.program:
         print(f"drivelab-{__version__}")
@@ -85,7 +89,6 @@ def command(
     if not isinstance(found, JobFilePlan):
         tell_options(found)
         return EXIT_OK
-    tell_files(found)
     tell_options(found.translation)
     _tell_of_groups(found.translation, strict=strict)
     _refuse_writes(asked, found)
@@ -192,6 +195,7 @@ def _run(
 ) -> tuple[dict[str, Any], int]:
     """The results in fio's JSON, and the exit status: that of fio, which does not judge."""
     require_possible(found.plan, found.targets, consent)
+    announce_files(found.plan, found.targets)
     with interruptible() as stop:
         conduct = conduct_for(progress, stop, consent, stops_on_error=False)
         # fio makes no pass of its own behind a job
@@ -207,8 +211,9 @@ def _run(
         print_message(f"left out: {reason}")
     for failed, error in outcome.failures.items():
         print(f"{failed}: {error}", file=sys.stderr)
-    for finding in (each for each in outcome.findings if each.severity == "invalid"):
-        print(f"not to be trusted: {finding.text}", file=sys.stderr)
+    doubts = [each.text for each in outcome.findings if each.severity == "invalid" or "device_bytes" in each.evidence]
+    for text in dict.fromkeys(doubts):
+        print(f"not to be trusted: {text}", file=sys.stderr)
     print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
     finished = [name for name in stored.trial_names if name not in outcome.failures]
     document = watch.with_unfinished(document, finished)

@@ -28,7 +28,6 @@ from drivelab.model.experiment import Experiment
 from drivelab.model.names import free_name
 from drivelab.model.plan import Plan, TraceChoice
 from drivelab.model.target import DEVICE_KINDS, TargetFacts
-from drivelab.model.units import format_bytes
 from drivelab.plan.listed import JobList, ListedJob, listed_experiment, listed_plan
 from drivelab.store.regular_file import opened_regular
 
@@ -179,21 +178,6 @@ def tell_options(translation: Translation) -> None:
         counts = Counter(note.effect.replace("-", " ") for note in translation.refused)
         told = ", ".join(f"{count} {effect}" for effect, count in sorted(counts.items()))
         print(f"not done as fio does it: {told}; --strict refuses that", file=sys.stderr)
-
-
-def tell_files(found: JobFilePlan) -> None:
-    """Say on stderr which files stay that are not there yet, and how large they are together."""
-    sizes = {
-        Path(found.targets[step.target].path) / name: step.pattern.file_size
-        for step in found.plan.steps
-        if step.keeps_file
-        for name in step.file_names
-    }
-    made = [path for path in sizes if not path.exists()]
-    if made:
-        size = format_bytes(sum(sizes[path] for path in made))
-        others = f" and {len(made) - 1} more" if made[1:] else ""
-        print(f"{made[0]}{others}: made, and left there ({size})", file=sys.stderr)
 
 
 def option_lines(translation: Translation) -> Iterator[str]:

@@ -167,7 +167,7 @@ def asked_plan(
         P701 to P712, T101 to T108, U040 to U044: as for `planned` and for the experiment.
     """
     # imported here: an experiment needs none of it
-    from drivelab.cli.job_file import STORED_NAME, is_job_file, plan_job_file, tell_files, tell_options
+    from drivelab.cli.job_file import STORED_NAME, is_job_file, plan_job_file, tell_options
 
     if experiment == CHECK:
         what = "a check is no experiment: it erases nothing, takes 45 s and writes at most 8 GiB"
@@ -185,7 +185,6 @@ def asked_plan(
         found = plan_job_file(
             experiment, targets, strict=strict, seed=seed, repeats=repeats, labels=labels, trace=trace
         )
-        tell_files(found)
         tell_options(found.translation)
         facts, files = {"job_file": found.record()}, {STORED_NAME: found.text}
         return AskedPlan(found.plan, found.targets, found.experiment, typed, facts, files)

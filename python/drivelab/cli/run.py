@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from drivelab.cli.conduct import announce_changes, conduct_for, progress_of, put_back_left_over, show
+from drivelab.cli.conduct import announce_changes, announce_files, conduct_for, progress_of, put_back_left_over, show
 from drivelab.cli.plan import (
     ExperimentArgument,
     LabelOption,
@@ -101,6 +101,7 @@ def command(
         return EXIT_OK
     consent = Consent(tuple(erase or ()), tuple(purge or ()), overwrite_file)
     require_possible(asked.plan, asked.targets, consent)
+    announce_files(asked.plan, asked.targets)
     announce_changes(asked.plan.targets)
     with interruptible() as stop:
         conduct = conduct_for(progress_of("run", asked.plan), stop, consent, stops_on_error=on_error == "stop")

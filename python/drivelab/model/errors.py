@@ -232,7 +232,9 @@ _KINDS = (
     ErrorKind("P702", "an experiment or need that is not TOML", "correct the line that is named", EXIT_USAGE),
     ErrorKind("P703", "an experiment or need with a mistake", "correct the key that is named", EXIT_USAGE),
     ErrorKind("P704", "a factor that this target cannot have", "use a block device or scratch:SIZE", EXIT_USAGE),
-    ErrorKind("P705", "the target is too small", "use a larger target; --quick needs less", EXIT_USAGE),
+    ErrorKind(
+        "P705", "the target is too small", "use a larger target, or a smaller size; --quick needs less", EXIT_USAGE
+    ),
     ErrorKind("P706", "a trial that cannot be issued", "change the workload that is named", EXIT_USAGE),
     ErrorKind("P707", "a level that this target cannot have", "leave it out: --skip-unavailable", EXIT_USAGE),
     ErrorKind("P708", "nothing is left to measure", "choose another target, or an experiment that fits it", EXIT_USAGE),

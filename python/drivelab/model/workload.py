@@ -156,13 +156,15 @@ class OperationShare(FrozenModel):
     """An operation and its share of the mix.
 
     It has the workload's block sizes and order of addresses unless it has its
-    own. An order of its own goes on from the operation's own last place.
+    own. An order of its own goes on from the operation's own last place. One
+    that is ``drawn_only`` has its turn and its place, and is not issued.
     """
 
     operation: OperationName
     weight: float = Field(default=1.0, gt=0)
     block_sizes: tuple[BlockSizeShare, ...] = ()
     access: Access | None = None
+    drawn_only: bool = False
 
 
 class Durability(FrozenModel):

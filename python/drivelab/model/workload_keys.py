@@ -69,12 +69,16 @@ class SizeShare(FrozenModel):
 
 
 class OperationMix(FrozenModel):
-    """An operation of a mix, with its share, and block sizes and an order of addresses of its own if it has any."""
+    """An operation of a mix, with its share, and block sizes and an order of addresses of its own if it has any.
+
+    One that is ``drawn_only`` has its turn and its place, and is not issued.
+    """
 
     operation: OperationName
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     block_sizes: tuple[SizeShare, ...] = ()
     access: Annotated[Access | None, _table_of("kind"), _OrText(get_args(AccessKind))] = None
+    drawn_only: bool = False
 
 
 class WorkloadKeys(FrozenModel):

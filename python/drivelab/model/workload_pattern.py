@@ -94,7 +94,7 @@ class WorkloadPattern(WorkloadKeys):
         if self.operations and ({"operation", "read_fraction"} & self.model_fields_set):
             what = "there is operations beside operation or read_fraction: leave one of them out"
             raise broken_rule(what, below=("operations",))
-        names = [mix.operation for mix in self.operations]
+        names = [mix.operation for mix in self.operations if not mix.drawn_only]
         for place, name in enumerate(names):
             if name in names[:place]:
                 raise broken_rule(f"there are two of {name}: add their weights", below=("operations", place))
@@ -119,7 +119,7 @@ class WorkloadPattern(WorkloadKeys):
     def operation_names(self) -> tuple[OperationName, ...]:
         """The operations that are issued: one, or those of the mix."""
         if self.operations:
-            return tuple(mix.operation for mix in self.operations)
+            return tuple(mix.operation for mix in self.operations if not mix.drawn_only)
         if self.read_fraction is None:
             return (self.operation,)
         return (_of_fraction(self.read_fraction),) if self.read_fraction in (0, 1) else ("read", "write")
@@ -155,15 +155,25 @@ class WorkloadPattern(WorkloadKeys):
 
     def changed(self, **values: object) -> WorkloadPattern:
         """The pattern with some keys set to other values, validated again."""
-        told = self.model_fields_set
+        # one size takes the place of a mix, and the other way round, as do several operations and one
+        instead = {"block_size": "block_sizes", "block_sizes": "block_size"}
+        gone = [other for name, other in instead.items() if values.get(name)]
+        gone += ["operation", "read_fraction"] if values.get("operations") else []
+        told = self.model_fields_set - set(gone)
         given = {name: getattr(self, name) for name in WorkloadPattern.model_fields if name in told}
-        # one size takes the place of a mix, and the other way round
-        for name, other in (("block_size", "block_sizes"), ("block_sizes", "block_size")):
-            if values.get(name):
-                given.pop(other, None)
         # a bare number is refused as a duration, because nobody can tell its unit
         durations = {name: f"{given[name]}ns" for name in _DURATIONS if name in given}
         return WorkloadPattern.model_validate(given | durations | values)
+
+    def reading_back(self) -> WorkloadPattern:
+        """The pattern that reads where this one writes, in the same order, and leaves out what this one reads."""
+        shares = self._operations()
+        if len(shares) == 1:
+            return self.changed(operation="read")
+        read = [
+            share.model_dump() | {"operation": "read", "drawn_only": share.operation != "write"} for share in shares
+        ]
+        return self.changed(operations=read)
 
     def to_json(self) -> dict[str, Any]:
         """The keys that differ from their defaults, as `from_json` reads them."""

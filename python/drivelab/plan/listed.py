@@ -123,7 +123,7 @@ def listed_plan(
     """
     planned = _planned(listed.jobs, targets, labels)
     refuse_overlaps(targets, erased=[bool(target.destroys) for target in planned])
-    units, notes = _fitted_units(listed.jobs, _with_present(planned, listed.jobs))
+    units, notes = _fitted_units(listed.jobs, _with_room(planned, listed.jobs))
     steps = list(_steps(units, planned, repeats, np.random.default_rng(seed), is_traced=trace is not None))
     filled = sum(target.scratch_bytes for target in planned)
     found = {"scratch": filled, "file": sum(step.preparation_bytes for step in steps)}
@@ -185,14 +185,16 @@ def _planned(
     )
 
 
-def _with_present(planned: Sequence[PlannedTarget], jobs: Sequence[ListedJob]) -> list[PlannedTarget]:
-    """The targets with the room that files take which are there already."""
+def _with_room(planned: Sequence[PlannedTarget], jobs: Sequence[ListedJob]) -> list[PlannedTarget]:
+    """The targets with all of their room for files, and with that of files which are there already."""
     present = {(job.target, job.file_name): job.present_bytes * job.pattern.own_file_count for job in jobs}
     taken: Counter[int] = Counter()
     for (place, _), size in present.items():
         taken[place] += size
     return [
-        replace(target, size_bytes=target.size_bytes + math.ceil(taken[place] / FILE_SHARE)) if taken[place] else target
+        replace(target, size_bytes=math.ceil((target.size_bytes + taken[place]) / FILE_SHARE))
+        if target.kind == "directory"
+        else target
         for place, target in enumerate(planned)
     ]
 

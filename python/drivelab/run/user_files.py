@@ -108,7 +108,12 @@ class UserFiles:
             return found
         if found is not None:
             self.give_up(found)
-            self._too_small[name] = found
+            if self._has_room(needed_bytes):
+                self._too_small[name] = found
+            else:
+                # as fio does it: what it takes is needed for what comes in its place
+                self._place.remove(name, found.descriptor)
+                found.close()
         return HeldFile(self._made_in, name)
 
     def give_up(self, file: FileInPlace) -> None:
@@ -116,8 +121,14 @@ class UserFiles:
         file.require_given_up(may_overwrite=self._may_overwrite)
 
     def leave(self, file: HeldFile) -> str:
-        """Give a file that was made its place, durably; why it could not be, in words, or nothing."""
+        """Give a file that was made its place, durably; why it could not be, in words, or nothing.
+
+        One that nothing was written to, as there was no room, takes nobody's place.
+        """
         name = file.path.name
+        if not os.fstat(file.descriptor).st_size:
+            file.remove()
+            return ""
         try:
             self._make_way(name)
             self._made_in.rename(name, name, into=self._place)
@@ -135,6 +146,10 @@ class UserFiles:
             file.close()
         self._too_small.clear()
         self._place.close()
+
+    def _has_room(self, needed_bytes: int) -> bool:
+        room = os.fstatvfs(self._place.descriptor)
+        return room.f_bavail * room.f_frsize >= needed_bytes
 
     def _make_way(self, name: str) -> None:
         """Have something at the name that is given up: the file that was too small, or an empty one of our own."""

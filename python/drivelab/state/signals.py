@@ -90,6 +90,14 @@ def signals_received(receiver: Receiver) -> Iterator[None]:
             _gate.receivers.remove(receiver)
 
 
+def obey_though_ignored(number: signal.Signals) -> None:
+    """Have a signal obeyed that the parent ignores, where somebody is told of signals, and as long as they are."""
+    is_ignored = signal.getsignal(number) is signal.SIG_IGN
+    if is_ignored and _gate.handlers and threading.current_thread() is threading.main_thread():
+        _gate.handlers[number] = signal.SIG_IGN
+        signal.signal(number, _gate.handle)
+
+
 @contextmanager
 def signals_held() -> Iterator[None]:
     """Let Ctrl-C and a polite kill wait until the block has ended; begun before anything is changed."""

@@ -129,7 +129,9 @@ def test_every_option_reaches_the_workload() -> None:
             "path": "data.bin", "offset_bytes": 4096, "size_bytes": 2**20, "create": False, "exclusive": False,
         },
         "backend": "aio",
-        "operations": ({"operation": "write", "weight": 1.0, "block_sizes": (), "access": None},),
+        "operations": (
+            {"operation": "write", "weight": 1.0, "block_sizes": (), "access": None, "drawn_only": False},
+        ),
         "block_sizes": ({"bytes": 512, "weight": 1.0},),
         "access": {
             "kind": "strided", "stride_bytes": 8192, "zipf_theta": 1.2,

@@ -200,7 +200,9 @@ def test_files_are_named_and_laid_out_as_fio_does(job: Any) -> None:
     many = job("size=1m\nnumjobs=100\nrw=randwrite")
     assert (told(many, "numjobs")[0], many.pattern.own_files) == ("approximated", False)
     assert many.layout.file_bytes == 100 * 2**20
-    assert job("directory=/a:/b\nnumjobs=4\nsize=1m").targets == ("/a/job.0.0", "/b/job.1.0")
+    round_both = job("directory=/a:/b\nnumjobs=3\nsize=1m")
+    assert round_both.targets == ("/a/job.0.0", "/b/job.1.0", "/a/job.2.0")
+    assert (round_both.pattern.job_count, round_both.pattern.own_files) == (1, False)
     assert job("filename_format=x.$jobname.$filenum\nsize=1m\nnumjobs=2").pattern.share_range
     here = Environment(size_of=lambda path: 2**20 if path.startswith("/d/file") else None)
     found = job("directory=/d\nfilename_format=file$jobnum\nnumjobs=2\nruntime=1\ntime_based", here)

@@ -180,7 +180,13 @@ mod tests {
     }
 
     fn places(turns: &mut FileTurns) -> Vec<(u64, u64)> {
-        let drawn = Drawn { operation: Operation::Read, size: BLOCK as u32, unit: BLOCK as u32, access: 0 };
+        let drawn = Drawn {
+            operation: Operation::Read,
+            size: BLOCK as u32,
+            unit: BLOCK as u32,
+            access: 0,
+            is_issued: true,
+        };
         let mut random = random_for_job(2, 0);
         let mut next = || turns.next_place(drawn, &mut random, true);
         let all = std::iter::from_fn(&mut next).map(|(offset, _)| (offset / SPAN, offset % SPAN / BLOCK));

@@ -40,7 +40,7 @@ impl<B: Backend> Job<B> {
 
     #[inline]
     fn next_block(&mut self) -> Option<(Operation, u64, u32)> {
-        let Some(Drawn { operation, size, unit, access }) = self.mix.only() else {
+        let Some(Drawn { operation, size, unit, access, .. }) = self.mix.only() else {
             return self.next_of_several();
         };
         let addresses = &mut self.addresses[access];
@@ -55,18 +55,21 @@ impl<B: Backend> Job<B> {
         if let Some(recorded) = &mut self.recorded {
             return recorded.next_place();
         }
-        let drawn = self.mix.draw(&mut self.random);
-        if let Some(files) = &mut self.files {
-            let ends_when_through = self.window.stops_at_range_end();
-            let (offset, size) = files.next_place(drawn, &mut self.random, ends_when_through)?;
-            return Some((drawn.operation, offset, size as u32));
+        let stops_at_range_end = self.window.stops_at_range_end();
+        loop {
+            let drawn = self.mix.draw(&mut self.random);
+            let (offset, size) = if let Some(files) = &mut self.files {
+                files.next_place(drawn, &mut self.random, stops_at_range_end)?
+            } else {
+                let addresses = &mut self.addresses[drawn.access];
+                if stops_at_range_end && addresses.would_wrap(u64::from(drawn.size)) {
+                    return None;
+                }
+                addresses.next_cut(&mut self.random, u64::from(drawn.size), u64::from(drawn.unit))
+            };
+            if drawn.is_issued {
+                return Some((drawn.operation, offset, size as u32));
+            }
         }
-        let Drawn { operation, size, unit, access } = drawn;
-        let addresses = &mut self.addresses[access];
-        if self.window.stops_at_range_end() && addresses.would_wrap(u64::from(size)) {
-            return None;
-        }
-        let (offset, size) = addresses.next_cut(&mut self.random, u64::from(size), u64::from(unit));
-        Some((operation, offset, size as u32))
     }
 }

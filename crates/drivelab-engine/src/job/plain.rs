@@ -65,7 +65,7 @@ impl<B: Backend> Job<B> {
         if !self.may_issue() {
             return;
         }
-        let Drawn { operation, size, unit, access } = drawn;
+        let Drawn { operation, size, unit, access, .. } = drawn;
         let (is_write, clock, deadline) = (operation == Operation::Write, self.clock, self.window.deadline());
         let most = self.free.len().min(self.window.room(u64::from(size)));
         let first = self.free.len() - most;

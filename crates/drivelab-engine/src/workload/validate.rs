@@ -36,7 +36,7 @@ impl Workload {
         let sizes = self.operations.iter().flat_map(|share| self.sizes_of(share)).map(|share| share.weight);
         let mut weights = weights.chain(sizes);
         vec![
-            (self.operations.is_empty(), "operations: at least one is needed"),
+            (self.operations.iter().all(|share| share.drawn_only), "operations: at least one is needed"),
             (self.block_sizes.is_empty(), "block_sizes: at least one is needed"),
             (weights.any(|weight| !(weight > 0.0 && weight.is_finite())), "weight: must be above 0"),
             (self.smallest_block() == 0, "block_sizes: must be at least 1 byte"),

@@ -331,7 +331,8 @@ fn a_zone_that_one_job_resets_has_no_write_of_another_before_that_job_s_own_has_
                 let range = ((0, COUNT * ZONE), COUNT * ZONE);
                 let mut own = OwnZones::new(table, -1, job, range, &workload);
                 let size = BLOCK as u32;
-                let drawn = Drawn { operation: Operation::Write, size, unit: size, access: 0 };
+                let drawn =
+                    Drawn { operation: Operation::Write, size, unit: size, access: 0, is_issued: true };
                 for _ in 0..TURNS {
                     if is_broken.load(Ordering::Relaxed) {
                         return;

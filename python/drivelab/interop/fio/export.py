@@ -76,18 +76,30 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
         for name in trials
         if (workload := run.trial(name)["workload"]) in listed
     }
-    document = _document(run, _jobs(run, trials, percentiles), trials.values())
+    groups = _same_jobs(run, trials, listed)
+    document = _document(run, _jobs(run, trials, percentiles, groups), trials.values())
     document["global options"] = dict(run.record.job_file.get("shared", {}))
     if not document["global options"]:
         del document["global options"]
-    for job, name in zip(document["jobs"], trials, strict=True):
+    for job, (name, *_) in zip(document["jobs"], groups, strict=True):
         of_file = listed.get(run.trial(name)["workload"])
         if of_file is not None:
             job["job options"] = {"name": of_file["job"]} | of_file["given"]
-    workloads = [run.trial(name)["workload"] for name in trials]
+    workloads = [run.trial(name)["workload"] for name, *_ in groups]
     if len(set(workloads)) == len(workloads):
         document["jobs"] = _with_checks(document["jobs"], workloads, listed)
     return document, done.left_out
+
+
+def _same_jobs(run: StoredRun, trials: Iterable[str], listed: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """The trials, those together that are one job of a job file on several targets at the same time."""
+    found: dict[object, list[str]] = {}
+    for name in trials:
+        row = run.trial(name)
+        of_file = listed.get(row["workload"])
+        key = (of_file["number"], bool(of_file.get("verifies")), row["repeat"]) if of_file else name
+        found.setdefault(key, []).append(name)
+    return [tuple(names) for names in found.values()]
 
 
 def _with_checks(
@@ -143,7 +155,7 @@ def _opened(directory: Path, run: Path) -> HeldDirectory:
 def _write_all(
     run: StoredRun, held: HeldDirectory, trials: Mapping[str, Measurement], done: FioExport, *, with_logs: bool
 ) -> None:
-    document = _document(run, _jobs(run, trials, {}), trials.values())
+    document = _document(run, _jobs(run, trials, {}, [(name,) for name in trials]), trials.values())
     _write(held, WHOLE_RUN, json.dumps(document, indent=2), done)
     for cell, names in _cells(run, trials).items():
         measured = [trials[name] for name in names]
@@ -156,12 +168,21 @@ def _write_all(
 
 
 def _jobs(
-    run: StoredRun, trials: Mapping[str, Measurement], percentiles: Mapping[str, Mapping[str, Sequence[float]]]
+    run: StoredRun,
+    trials: Mapping[str, Measurement],
+    percentiles: Mapping[str, Mapping[str, Sequence[float]]],
+    groups: Sequence[tuple[str, ...]],
 ) -> list[dict[str, Any]]:
     named = names_of_jobs(run, trials)
     return [
-        job_result(named[name][0], [measured], named[name][1], percentiles.get(name, USUAL_PERCENTILES))
-        for name, measured in trials.items()
+        job_result(
+            named[names[0]][0],
+            [trials[name] for name in names],
+            named[names[0]][1],
+            percentiles.get(names[0], USUAL_PERCENTILES),
+            at_once=len(names) > 1,
+        )
+        for names in groups
     ]
 
 

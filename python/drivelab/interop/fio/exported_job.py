@@ -16,6 +16,7 @@ from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distributio
 from drivelab.model.histogram import Histogram, merge
 from drivelab.model.measurement import Measurement
 
+_Rates = np.ndarray[Any, np.dtype[np.float64]]
 _DIRECTIONS = ("read", "write", "trim")
 _CALL_LEVELS = ("0", "4", "8", "16", "32", "64", ">=64")
 _DEPTH_LEVELS = ("1", "2", "4", "8", "16", "32", ">=64")
@@ -39,6 +40,8 @@ def job_result(
     measured: Sequence[Measurement],
     group: int = 0,
     percentiles: Mapping[str, Sequence[float]] = USUAL_PERCENTILES,
+    *,
+    at_once: bool = False,
 ) -> dict[str, Any]:
     """What fio writes about a job, from trials of one workload.
 
@@ -47,15 +50,18 @@ def job_result(
     name : str
         Name of the job.
     measured : sequence of Measurement
-        The trial, or its repeats: latencies are merged without loss, rates are over their summed time.
+        The trial, its repeats, or those on several targets at the same time: latencies are merged without loss.
     group : int
         fio's ``groupid``.
     percentiles : mapping of str to sequence of float
         Which are written of ``slat_ns``, ``clat_ns`` and ``lat_ns``.
+    at_once : bool
+        Whether the trials ran at the same time: rates are over the longest of their times then, not over the sum.
     """
-    seconds = sum(each.measured_s for each in measured)
+    whole = max if at_once else sum
+    seconds = whole(each.measured_s for each in measured)
     first = measured[0]
-    spent = _spent(measured, seconds)
+    spent = _spent(measured, seconds, at_once=at_once)
     backend = str(first.engine.get("backend", {}).get("name", first.workload.backend))
     return {
         "jobname": name,
@@ -64,7 +70,7 @@ def job_result(
         "eta": 0,
         "elapsed": round(seconds),
         "job options": {"name": name} | job_options(first.workload, backend),
-        **{direction: _direction(measured, direction, percentiles) for direction in _DIRECTIONS},
+        **{name: _direction(measured, name, percentiles, at_once=at_once) for name in _DIRECTIONS},
         "sync": _sync(measured),
         "job_runtime": round(seconds * 1000),
         **spent,
@@ -145,13 +151,14 @@ def document_of(
 
 
 def _direction(
-    measured: Sequence[Measurement], direction: str, percentiles: Mapping[str, Sequence[float]]
+    measured: Sequence[Measurement], direction: str, percentiles: Mapping[str, Sequence[float]], *, at_once: bool
 ) -> dict[str, Any]:
     # so that the counts over the time are the rates: of a window behind a ramp it is shorter than the window
-    seconds = sum(each.rated_ns([direction]) for each in measured) / 1e9
+    seconds = (max if at_once else sum)(each.rated_ns([direction]) for each in measured) / 1e9
     counts = [each.engine["operations"].get(direction, {}) for each in measured]
     count, moved = (sum(int(found.get(key, 0)) for found in counts) for key in ("count", "bytes"))
-    rates = _interval_rates(measured, direction)
+    of_each = [_interval_rates(each, direction) for each in measured]
+    rates = {key: _joined([rates[key] for rates in of_each], at_once=at_once) for key in ("bytes", "count")}
     # a synchronous call has no submission of its own: as with fio's psync, the whole is the completion
     total = _histogram(measured, direction, "total")
     completion = _histogram(measured, direction, "completion") or total
@@ -163,7 +170,7 @@ def _direction(
         "bw_bytes": round(moved / seconds) if seconds else 0,
         "bw": round(moved / 1024 / seconds) if seconds else 0,
         "iops": count / seconds if seconds else 0.0,
-        "runtime": round(seconds * 1000) if count else 0,
+        "runtime": max(1, round(seconds * 1000)) if count else 0,
         "total_ios": count,
         "short_ios": sum(int(found.get("short", 0)) for found in counts),
         "drop_ios": 0,
@@ -177,18 +184,23 @@ def _direction(
     }
 
 
-def _interval_rates(
-    measured: Sequence[Measurement], direction: str
-) -> Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]:
+def _interval_rates(measured: Measurement, direction: str) -> Mapping[str, _Rates]:
     """Bytes and I/Os per second in each interval."""
-    rates: dict[str, list[float]] = {"bytes": [], "count": []}
-    for each in measured:
-        rows = each.intervals
-        chosen = rows.filter(pc.and_(pc.equal(rows["operation"], direction), pc.equal(rows["latency"], "total")))
-        duration_s = chosen["duration_ns"].to_numpy() / 1e9
-        for key, values in rates.items():
-            values.extend((chosen[key].to_numpy()[duration_s > 0] / duration_s[duration_s > 0]).tolist())
-    return {key: np.asarray(values, np.float64) for key, values in rates.items()}
+    rows = measured.intervals
+    chosen = rows.filter(pc.and_(pc.equal(rows["operation"], direction), pc.equal(rows["latency"], "total")))
+    duration_s = chosen["duration_ns"].to_numpy() / 1e9
+    lasted = duration_s > 0
+    return {key: chosen[key].to_numpy()[lasted] / duration_s[lasted] for key in ("bytes", "count")}
+
+
+def _joined(rates: Sequence[_Rates], *, at_once: bool) -> _Rates:
+    """The rates of trials one after the other, or the sum of those at the same time."""
+    if not at_once:
+        return np.concatenate(rates)
+    whole = np.zeros(max(map(len, rates)))
+    for of_one in rates:
+        whole[: len(of_one)] += of_one
+    return whole
 
 
 def _histogram(measured: Sequence[Measurement], operation: str, latency: str) -> Histogram | None:
@@ -202,10 +214,10 @@ def _sync(measured: Sequence[Measurement]) -> dict[str, Any]:
     return {"total_ios": count, "lat_ns": latency_stats(histogram, PERCENTILES)}
 
 
-def _spent(measured: Sequence[Measurement], seconds: float) -> dict[str, float]:
+def _spent(measured: Sequence[Measurement], seconds: float, *, at_once: bool) -> dict[str, float]:
     """Processor time in percent of the time measured, of all jobs together, as fio reports a group, and events."""
     spent = [each.engine.get("cpu") or {} for each in measured]
-    jobs = max(1, measured[0].workload.job_count)
+    jobs = max(1, sum(each.workload.job_count for each in (measured if at_once else measured[:1])))
 
     def percent(key: str) -> float:
         return sum(float(each.get(key, 0)) for each in spent) / 1e7 / seconds / jobs if seconds else 0.0

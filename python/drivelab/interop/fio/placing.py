@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 
 from drivelab.interop.fio.engines import Engine
@@ -137,6 +138,9 @@ def placing(
         placed = _with_own_files(placed, options)
     placed = replace(placed, name_format=name_format)
     placed, needed = _laid_out(placed, options, io, existing)
+    if options.truth("verify_only") and kind == "file" and (existing or 0) < needed:
+        what = f"{names[0]} has {existing or 0} B, and {needed} B are to be checked"
+        raise options.refuse("verify_only", what, do="give it the size that was written")
     known_bytes.update((name, max(needed, existing or 0)) for name in looked_at if kind == "file")
     return placed
 
@@ -160,11 +164,14 @@ def _targets(options: JobOptions, engine: Engine) -> tuple[tuple[str, ...], bool
         # fio takes the section's name for the target if there is such a device
         return (name,), True
     layout = _layout_of_names(options)
-    made = [default_name(layout, name, job_number=number) for number in range(max(1, len(directories)))]
-    names = tuple(f"{where}/{each}" for where, each in zip(directories, made, strict=False)) or tuple(made)
     if "$jobnum" not in layout.lower():
-        return names, True
-    return names, False
+        made = default_name(layout, name, job_number=0)
+        return tuple(f"{where}/{made}" for where in directories) or (made,), True
+    # the jobs go round the directories, and so do their numbers
+    jobs = min(options.number("numjobs"), _FILES_MAX) if len(directories) > 1 else 1
+    made_of_jobs = [default_name(layout, name, job_number=number) for number in range(jobs)]
+    placed = zip(itertools.cycle(directories), made_of_jobs, strict=False)
+    return tuple(f"{where}/{each}" for where, each in placed) or tuple(made_of_jobs), False
 
 
 def _layout_of_names(options: JobOptions) -> str:

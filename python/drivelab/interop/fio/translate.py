@@ -209,11 +209,6 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         what = "on zones only what is written once, without reads among it, is checked"
         options.tell("verify", "not-honoured", what)
         checked.pop("verify")
-    if checked.get("verify") and {"read", "write"} <= set(io.weights):
-        # what is read among writes may be what was there before
-        what = "as in fio what is read among writes is not checked; nothing is read back: not all is written"
-        options.tell("verify", "approximated", what)
-        checked["verify"] = False
     keys |= checked
     if any(options.has(name) for name in LOG_OPTIONS):
         keys["record_ios"] = True

@@ -11,9 +11,10 @@ from drivelab.interop.fio.placing import Placing
 from drivelab.interop.fio.translated import TranslatedJob
 from drivelab.interop.fio.translation_of_io import Issued
 
+_MIXES = ("rw", "readwrite", "randrw")
 # what is read back is read as fast as can be, and not counted before or beside it
 _READS: Mapping[str, Any] = {
-    "operation": "read",
+    "verify": True,
     "durability": "none",
     "sync_every_writes": 1,
     "last_sync": "due",
@@ -32,15 +33,25 @@ def with_verification(options: JobOptions, job: TranslatedJob, placed: Placing, 
     Raises
     ------
     DrivelabError
-        U035: it is to check a random part that fio wrote.
+        U035: it is to check a part that chance decided when it was written.
     """
     in_part = options.has("io_size") or options.has("number_ios")
-    if options.truth("verify_only") and in_part and options.choice("rw").word.startswith("rand"):
+    word = options.choice("rw").word
+    if options.truth("verify_only") and word in _MIXES:
+        what = "chance decided which blocks were written, and not read, when that was done"
+        raise options.refuse("verify_only", what, do=f"leave it out of {word}, or check what only writes")
+    if options.truth("verify_only") and in_part and word.startswith("rand"):
         what = "which blocks were written fio's own random numbers tell"
         raise options.refuse("verify_only", what, do="check what was written in order, or whole")
-    if not (job.pattern.verify and "write" in io.weights and options.truth("do_verify")):
+    pattern, is_checked = job.pattern, job.pattern.verify
+    is_mix = {"read", "write"} <= set(io.weights)
+    if is_mix and is_checked:
+        # what is read among writes may be what was there before
+        options.tell("verify", "noted", "as in fio what is read among writes is not checked")
+        pattern = pattern.changed(verify=False)
+        job = replace(job, pattern=pattern)
+    if not (is_checked and "write" in io.weights and options.truth("do_verify")):
         return job
-    pattern = job.pattern
     # what is left of the range behind the last whole block is not written
     left_bytes = max(io.all_sizes) * placed.job_count * placed.job_files.count
     covers = placed.all_bytes and pattern.bytes > placed.all_bytes - left_bytes
@@ -51,13 +62,15 @@ def with_verification(options: JobOptions, job: TranslatedJob, placed: Placing, 
     if only_writes and ((covers and ordered) or pattern.zoned_drive.is_used):
         whole_bytes = min((limit for limit in (placed.all_bytes, pattern.bytes) if limit), default=0)
         whole = {"access": {"kind": "sequential"}, "block_size": max(io.all_sizes), "bytes": whole_bytes}
-        return replace(job, verify_pattern=pattern.changed(**_READS, **whole, count=0, runtime="0s"))
-    if only_writes and placed.job_count == placed.job_files.count == len(set(io.all_sizes)) == 1:
-        if not ordered:
+        whole |= {"operation": "read", "count": 0, "runtime": "0s"}
+        return replace(job, verify_pattern=pattern.changed(**_READS, **whole))
+    is_one = placed.job_count == placed.job_files.count == len(set(io.all_sizes)) == 1
+    if is_one and not pattern.zoned_drive.is_used and set(io.weights) <= {"read", "write"}:
+        if not ordered or is_mix:
             what = "read back in the order of the writes, and what was written twice is read twice"
             options.tell("verify", "approximated", what)
         elif pattern.runtime:
             options.tell("verify", "noted", "what was written is read back also where its time was over, unlike fio")
-        return replace(job, verify_pattern=pattern.changed(**_READS), reads_back=True)
+        return replace(job, verify_pattern=pattern.reading_back().changed(**_READS), reads_back=True)
     options.tell("verify", "approximated", "nothing is read back afterwards: not all is written")
     return job
