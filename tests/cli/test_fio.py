@@ -134,6 +134,8 @@ def test_nothing_is_run_where_only_parsing_is_asked_for(capsys: pytest.CaptureFi
     printed, told = capsys.readouterr()
     assert printed == ""
     assert "command line:9: nice=3: not honoured: start drivelab with nice" in told
+    assert run(["fio", "--parse-only", "--name=without", "--rw=read"]) == 0
+    assert "options honoured: rw\n" in capsys.readouterr().err
     assert run(["fio", "--showcmd", *WORDS]) == 0
     assert capsys.readouterr().out.split() == ["fio", *WORDS]
     assert run(["fio", "--version"]) == 0

@@ -43,11 +43,14 @@ class Script:
     fails: Mapping[str, str] = field(default_factory=dict)
 
 
+_CHANCE = "verify_only of a mix is refused: chance decided which blocks were written"
 SCRIPTS = {
     "readonly.py": Script(),
     "strided.py": Script(),
     "jsonplus2csv_test.py": Script(("--script", "{source}/tools/fio_jsonplus_clat2csv", "--fio")),
     "latency_percentiles.py": Script(),
+    # a name stands for tests in several modes, of which verify_only of a mix fails
+    "verify.py": Script(("--csum", "crc32c", "--fio"), dict.fromkeys(map(str, range(2000, 2005)), _CHANCE)),
 }
 # scripts that need what drivelab has not
 LEFT_OUT = {
@@ -69,7 +72,6 @@ LEFT_OUT = {
     "sprandom.py": "sprandom is not honoured: write the drive twice",
     "steadystate_tests.py": "steadystate ends no job: whether it was steady is judged afterwards",
     "verify-trim.py": "trim_percentage is not honoured",
-    "verify.py": "its jobs change a file that the job before has left; here a file that is there is not written to",
     "verify_state_save.py": "no state is kept between runs",
 }
 
@@ -92,9 +94,9 @@ def test_a_script_of_fio_passes(name: str, source: Path, tmp_path: Path) -> None
     command = [sys.executable, str(source / "t" / name), *arguments, str(program)]
     environment = os.environ | {"XDG_DATA_HOME": str(tmp_path / "data"), "HOME": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
-    outcomes = {match["name"]: match["outcome"] for match in _LINE.finditer(done.stdout)}
-    assert "PASSED" in outcomes.values(), done.stdout + done.stderr
-    failed = {each for each, outcome in outcomes.items() if outcome == "FAILED"}
+    outcomes = [(match["name"], match["outcome"]) for match in _LINE.finditer(done.stdout)]
+    assert "PASSED" in {outcome for _, outcome in outcomes}, done.stdout + done.stderr
+    failed = {each for each, outcome in outcomes if outcome == "FAILED"}
     assert failed == set(script.fails), done.stdout
 
 

@@ -29,7 +29,7 @@ from drivelab.interop.fio.export import fio_document
 from drivelab.interop.fio.exported_text import normal_text, terse_text
 from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.translate import translate_file
-from drivelab.interop.fio.translated import REFUSED_EFFECTS, TranslatedJob, Translation
+from drivelab.interop.fio.translated import REFUSED_EFFECTS, Environment, TranslatedJob, Translation
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK, DrivelabError
 from drivelab.plan.awaited import awaited_of_run, fillings_of_run
@@ -46,6 +46,7 @@ from drivelab.store.read import StoredRun, open_run
 _TERSE = ("terse", "minimal", "csv")
 _FORMATS = ("normal", "json", "json+", *_TERSE)
 _TERSE_VERSION = "3"
+_SOME_BYTES = 2**40
 
 
 def command(
@@ -159,7 +160,7 @@ def _on_job_file(asked: CommandLine, folder: Path, *, strict: bool, plans: bool)
     path.write_text(text, encoding="utf-8")
     try:
         if not plans:
-            return placed(translate_file(path, environment_of_host(), strict=strict), places)
+            return placed(translate_file(path, _where_every_file_is(), strict=strict), places)
         found = plan_job_file(str(path), (), strict=strict)
     except DrivelabError as error:
         what, where, do = (with_places(text, str(path), places) for text in (error.what, error.where, error.do))
@@ -168,6 +169,12 @@ def _on_job_file(asked: CommandLine, folder: Path, *, strict: bool, plans: bool)
     of_words = placed(found.translation, places)
     moved = dict(zip(map(id, found.translation.jobs), of_words.jobs, strict=True))
     return replace(found, translation=of_words, jobs=tuple((name, moved[id(job)]) for name, job in found.jobs))
+
+
+def _where_every_file_is() -> Environment:
+    """This computer with files wherever there are none: only options are looked at, and a size may come later."""
+    host = environment_of_host()
+    return replace(host, size_of=lambda path: host.size_of(path) or _SOME_BYTES)
 
 
 def _tell_of_groups(translation: Translation, *, strict: bool) -> None:
