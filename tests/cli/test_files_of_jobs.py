@@ -35,6 +35,7 @@ LEFT = (
     "--rw=write --unlink=1",
     "--rw=read --offset=16k",
     "--rw=write --directory=p:q --numjobs=5",
+    "--rw=randwrite --create_only=1 --numjobs=2 --verify=md5 --runtime=60 --time_based",
     "--rw=randread --directory=p:q --numjobs=2 --nrfiles=1",
 )
 

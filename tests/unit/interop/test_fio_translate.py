@@ -298,7 +298,7 @@ def test_options_that_contradict_each_other_are_refused(job: Any, lines: str) ->
     "lines",
     [
         "read_iolog=x", "opendir=/data", "filename=-", "profile=act",
-        "create_only=1", "bs=2g", "numjobs=2000", "numjobs=100\noffset_increment=5",
+        "bs=2g", "numjobs=2000", "numjobs=100\noffset_increment=5",
     ],
 )  # fmt: skip
 def test_what_drivelab_cannot_issue_is_refused(job: Any, lines: str) -> None:

@@ -99,7 +99,14 @@ _FILES = (
     Option("create_on_open", "boolean", "extended", "approximated", "the file grows with its writes", default="0"),
     Option("create_serialize", "boolean", "accepted", "noted", "files are laid out one after the other", default="1"),
     Option("create_fsync", "boolean", "further", "noted", "what was laid out is made durable first", default="1"),
-    Option("create_only", "boolean", "further", "not-honoured", "files are laid out for runs only", default="0"),
+    Option(
+        "create_only",
+        "boolean",
+        "extended",
+        "approximated",
+        "files are laid out, and one block of each job is read",
+        default="0",
+    ),
     Option(
         "allow_file_create", "boolean", "extended", "honoured", "0: a file that is missing is an error", default="1"
     ),

@@ -50,7 +50,7 @@ def meaning_of(given: Mapping[str, str]) -> dict[str, Any]:
     if options is None:
         return {}
     try:
-        io = with_mix_of_rates(options, issued(options, verifies_only=options.truth("verify_only")))
+        io = with_mix_of_rates(options, issued(options, only_reads=options.truth("verify_only")))
         keys = io.keys() | durability(options, io) | contents(options)
         # what ends it is not looked at, but a pattern has to end
         pattern = WorkloadPattern.model_validate(keys | {"count": 1})

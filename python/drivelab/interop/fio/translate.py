@@ -117,9 +117,11 @@ def _translated(
     if engine.tree_operation:
         placed, keys, io = tree_placing(options), _tree_keys(options, engine), None
     else:
-        io = with_mix_of_rates(options, issued(options, verifies_only=options.truth("verify_only")))
+        only_reads = options.truth("verify_only") or options.truth("create_only")
+        io = with_mix_of_rates(options, issued(options, only_reads=only_reads))
         placed = placing(options, engine, io, environment, known_bytes)
         keys = _block_keys(options, engine, io, placed)
+        keys |= _laying_out_only(options) if options.truth("create_only") else {}
     keys |= _common_keys(options, engine, placed) | _beside_others(options, turn)
     pattern = _pattern(options, keys)
     first = TranslatedJob(
@@ -151,8 +153,6 @@ def _refuse_what_cannot_be(options: JobOptions) -> None:
         raise options.refuse("read_iolog", what, do=replay_command(options))
     if options.has("profile"):
         raise options.refuse("profile", "drivelab has no profiles", do="write the options themselves")
-    if options.truth("create_only"):
-        raise options.refuse("create_only", "create_only: it issues nothing", do="leave the job out")
 
 
 def _tree_keys(options: JobOptions, engine: Engine) -> dict[str, Any]:
@@ -217,6 +217,13 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     if options.truth("sqthread_poll") and engine.backend in ("uring", "uring-cmd"):
         keys["polled_submission"] = True
     return keys
+
+
+def _laying_out_only(options: JobOptions) -> dict[str, Any]:
+    """The keys of a job that has its files made, and nothing more: the least that is issued is a block."""
+    options.tell("create_only", "approximated", "files are laid out, and one block of each job is read")
+    once = {"count": options.number("numjobs"), "bytes": 0, "capacities": 0, "runtime": "0s", "ramp": "0s"}
+    return once | {"verify": False, "pacing": {}}
 
 
 def _common_keys(options: JobOptions, engine: Engine, placed: Placing) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def _shares(sizes: Sequence[SizeWeight]) -> list[dict[str, float]]:
     return [{"bytes": each.size, "weight": each.weight} for each in sizes]
 
 
-def issued(options: JobOptions, *, verifies_only: bool = False) -> Issued:
+def issued(options: JobOptions, *, only_reads: bool = False) -> Issued:
     """What a job issues.
 
     Raises
@@ -119,7 +119,7 @@ def issued(options: JobOptions, *, verifies_only: bool = False) -> Issued:
     """
     word = options.choice("rw").word
     is_random = word.startswith("rand")
-    weights = {"read": 1.0} if verifies_only else _weights(options, word.removeprefix("rand"))
+    weights = {"read": 1.0} if only_reads else _weights(options, word.removeprefix("rand"))
     sizes = {direction: _sizes(options, direction) for direction in weights}
     if is_random:
         orders = {each: _random(options, each, same_sizes=len(set(sizes.values())) == 1) for each in weights}
