@@ -190,8 +190,9 @@ def test_a_script_ends_what_it_started_in_the_background_with_sigint() -> None:
         time.sleep(0.02)
     time.sleep(1)
     os.kill(pid, signal.SIGINT)
-    printed, _ = script.communicate(timeout=30)
-    assert script.returncode == 130
+    printed, told = script.communicate(timeout=30)
+    assert "ended by signal 2" in told
+    assert script.returncode == 128
     (job,) = json.loads(printed)["jobs"]
     assert job["read"]["total_ios"] > 0
     assert Path("a.0.0").stat().st_size == 256 * 1024

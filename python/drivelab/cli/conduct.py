@@ -75,17 +75,15 @@ def announce_changes(targets: Iterable[PlannedTarget]) -> None:
 
 def announce_files(plan: Plan, targets: Mapping[str, TargetFacts]) -> None:
     """Say on stderr which files stay that are not there yet, and how large they are together."""
-    sizes = {
-        Path(targets[step.target].path) / name: step.pattern.file_size
-        for step in plan.steps
-        if step.keeps_file
-        for name in step.file_names
-    }
+    sizes: dict[Path, int] = {}
+    for step in (each for each in plan.steps if each.keeps_file):
+        for path in (Path(targets[step.target].path) / name for name in step.file_names):
+            sizes[path] = max(sizes.get(path, 0), step.pattern.file_size)
     made = [path for path in sizes if not path.exists()]
     if made:
         size = format_bytes(sum(sizes[path] for path in made))
         others = f" and {len(made) - 1} more" if made[1:] else ""
-        print(f"{made[0]}{others}: made, and left there ({size})", file=sys.stderr)
+        print(f"{made[0]}{others}: made, and left there at the end ({size})", file=sys.stderr)
 
 
 def put_back_left_over() -> list[StuckJournal]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -37,7 +36,6 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import record_run
-from drivelab.state.signals import obey_though_ignored
 from drivelab.state.stuck import require_apart
 from drivelab.store.durable import written_aside
 from drivelab.store.layout import default_parent
@@ -47,6 +45,8 @@ _TERSE = ("terse", "minimal", "csv")
 _FORMATS = ("normal", "json", "json+", *_TERSE)
 _TERSE_VERSION = "3"
 _SOME_BYTES = 2**40
+# fio's, whatever the signal
+_EXIT_ENDED = 128
 
 
 def command(
@@ -72,8 +72,6 @@ def command(
         U006: a word that fio, or drivelab, does not know. U030 to U037: the jobs cannot be had, or are not done as fio
         does them and --strict is given. C-, P- and T-codes: as for ``drivelab run`` of a job file.
     """
-    # as fio: scripts end with it what they started in the background, where shells have it ignored
-    obey_though_ignored(signal.SIGINT)
     asked = read_command_line(words or [])
     if "version" in asked.program:
         print(f"drivelab-{__version__}")
@@ -224,7 +222,10 @@ def _run(
     print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
     finished = [name for name in stored.trial_names if name not in outcome.failures]
     document = watch.with_unfinished(document, finished)
-    return document, stop.exit_code if outcome.is_interrupted else EXIT_FAILED if outcome.failures else EXIT_OK
+    if outcome.is_interrupted:
+        print_message(f"ended by signal {stop.signal_number}: the results are of what was done until then")
+        return document, _EXIT_ENDED
+    return document, EXIT_FAILED if outcome.failures else EXIT_OK
 
 
 def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:

@@ -22,7 +22,7 @@ from drivelab.cli.catalogue import BY_NAME, COMMANDS, Command
 from drivelab.cli.failure import abandon_stdout, print_bug, print_error, print_message, results_delivered
 from drivelab.model.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, DrivelabError
 from drivelab.state.journal import left_outstanding
-from drivelab.state.signals import signals_received
+from drivelab.state.signals import obey_though_ignored, signals_received
 from drivelab.streams import printable_streams, verbatim_stdout
 
 # words that people try, and what has what they look for
@@ -48,6 +48,9 @@ def run(arguments: Sequence[str]) -> int:
 
     # a polite kill cleans up as Ctrl-C does
     with printable_streams(), signals_received(interrupt):
+        if arguments[:1] == ["fio"]:
+            # as fio: scripts end with it what they started in the background, where shells have it ignored
+            obey_though_ignored(signal.SIGINT)
         try:
             with results_delivered():
                 return _dispatch(arguments)

@@ -213,6 +213,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "access": Key(
             "as `access`", "", "order of its own, with a place of its own to go on from; else the workload's"
         ),
+        "drawn_only": Key("true or false", "false", "it has its turn and its place, and is not issued"),
     },
     "Access": _keys_of(Access),
     "Zone": {

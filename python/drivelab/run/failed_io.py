@@ -18,4 +18,6 @@ def failure_of(measured: Measurement) -> DrivelabError | None:
     if measured.workload.verify and first["name"] == "EILSEQ":
         what = f"what was read at {place} is not what was written there (EILSEQ)"
         do = "it is damaged, unless neither drivelab nor fio wrote it; what lies behind it was not checked"
-    return DrivelabError("R420", what, where=measured.workload.target.path, do=do)
+    target = measured.workload.target
+    others = f", or another of the {1 + len(target.others)} files" if target.others else ""
+    return DrivelabError("R420", what, where=f"{target.path}{others}", do=do)

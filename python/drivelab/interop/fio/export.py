@@ -70,6 +70,7 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     """
     done = FioExport()
     trials = _expressible(run, done)
+    trials = {name: trials[name] for name in sorted(trials, key=lambda name: int(run.trial(name)["step"]))}
     listed = {job["workload"]: job for job in run.record.job_file.get("jobs", ())}
     percentiles = {
         name: asked_percentiles(listed[workload]["shared"] | listed[workload]["given"])
@@ -77,7 +78,8 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
         if (workload := run.trial(name)["workload"]) in listed
     }
     groups = _same_jobs(run, trials, listed)
-    document = _document(run, _jobs(run, trials, percentiles, groups), trials.values())
+    results = _jobs(run, trials, percentiles, groups)
+    document = _document(run, results, trials.values())
     document["global options"] = dict(run.record.job_file.get("shared", {}))
     if not document["global options"]:
         del document["global options"]
@@ -87,31 +89,47 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
             job["job options"] = {"name": of_file["job"]} | of_file["given"]
     workloads = [run.trial(name)["workload"] for name, *_ in groups]
     if len(set(workloads)) == len(workloads):
-        document["jobs"] = _with_checks(document["jobs"], workloads, listed)
+        whole = {workload: [trials[name] for name in names] for workload, names in zip(workloads, groups, strict=True)}
+        owners = {run.trial(name)["workload"]: workloads[place] for place, names in enumerate(groups) for name in names}
+        verified = {workload: owners.get(listed.get(workload, {}).get("verifies", ""), "") for workload in workloads}
+        document["jobs"] = _with_checks(document["jobs"], whole, verified, listed)
     return document, done.left_out
 
 
 def _same_jobs(run: StoredRun, trials: Iterable[str], listed: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The trials, those together that are one job of a job file on several targets at the same time."""
+    """The trials, those together that are one result: one job on several targets, or a group that reports as one."""
     found: dict[object, list[str]] = {}
     for name in trials:
         row = run.trial(name)
         of_file = listed.get(row["workload"])
-        key = (of_file["number"], bool(of_file.get("verifies")), row["repeat"]) if of_file else name
+        key: object = name
+        if of_file:
+            reports_as_one = (of_file["shared"] | of_file["given"]).get("group_reporting", "0") not in ("0", "false")
+            job = ("group", of_file["reporting_group"]) if reports_as_one else of_file["number"]
+            key = (job, bool(of_file.get("verifies")), row["repeat"])
         found.setdefault(key, []).append(name)
     return [tuple(names) for names in found.values()]
 
 
 def _with_checks(
-    jobs: Sequence[dict[str, Any]], workloads: Sequence[str], listed: Mapping[str, Mapping[str, Any]]
+    jobs: Sequence[dict[str, Any]],
+    measured: Mapping[str, Sequence[Measurement]],
+    verified: Mapping[str, str],
+    listed: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    """The results of jobs that were run once, what a job read back of its writes as its reads, as fio has them."""
-    verified = [listed.get(name, {}).get("verifies", "") for name in workloads]
-    checks = dict(zip(verified, jobs, strict=True))
+    """The results of jobs that were run once, what a job read back of its writes among its reads, as fio has them."""
+    checks = {of: name for name, of in verified.items() if of}
+    results = dict(zip(measured, jobs, strict=True))
     found = []
-    for name, of, job in zip(workloads, verified, jobs, strict=True):
-        if of not in workloads:
-            found.append(job | {"read": checks[name]["read"]} if name in checks else job)
+    for name, job in results.items():
+        if name in checks and job["read"]["total_ios"]:
+            options = listed[name]["shared"] | listed[name]["given"]
+            both = [*measured[name], *measured[checks[name]]]
+            found.append(job | {"read": job_result(name, both, 0, asked_percentiles(options))["read"]})
+        elif name in checks:
+            found.append(job | {"read": results[checks[name]]["read"]})
+        elif not verified[name]:
+            found.append(job)
     return found
 
 

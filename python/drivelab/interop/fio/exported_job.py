@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +16,7 @@ import pyarrow.compute as pc
 from drivelab.interop.fio.exported_options import job_options
 from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distribution, latency_stats, rate_stats
 from drivelab.model.histogram import Histogram, merge
-from drivelab.model.measurement import Measurement
+from drivelab.model.measurement import DeviceCounts, Measurement
 
 _Rates = np.ndarray[Any, np.dtype[np.float64]]
 _DIRECTIONS = ("read", "write", "trim")
@@ -68,11 +70,11 @@ def job_result(
         "groupid": group,
         "error": _error(measured),
         "eta": 0,
-        "elapsed": round(seconds),
+        "elapsed": max(1, math.ceil(seconds)),
         "job options": {"name": name} | job_options(first.workload, backend),
         **{name: _direction(measured, name, percentiles, at_once=at_once) for name in _DIRECTIONS},
         "sync": _sync(measured),
-        "job_runtime": round(seconds * 1000),
+        "job_runtime": round(sum(each.measured_s * each.workload.job_count for each in measured) * 1000),
         **spent,
         "iodepth_level": _shares(measured, "outstanding_levels", _DEPTH_LEVELS),
         "iodepth_submit": _shares(measured, "sent_levels", _CALL_LEVELS),
@@ -113,9 +115,11 @@ def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
     """The object ``disk_util`` of fio: what each device executed in all of some trials; times in ms, ``util`` in %."""
     found: dict[str, dict[str, Any]] = {}
-    seconds = sum(each.measured_s for each in measured)
-    for each in measured:
-        for counts in each.devices:
+    groups = _at_the_same_time(measured)
+    seconds = sum(max(each.measured_s for each in group) for group in groups)
+    for group in groups:
+        shared = [DeviceCounts(**one) for one in (group[0].context.get("together") or {}).get("shared_devices", ())]
+        for counts in [*shared, *(counts for each in group for counts in each.devices)]:
             row = found.setdefault(counts.device, {"name": counts.device})
             for key, value in {
                 "read_ios": counts.reads,
@@ -133,6 +137,16 @@ def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
             if counts.busy_ns is not None and seconds:
                 row["util"] = min(100.0, row.get("util", 0.0) + counts.busy_ns / 1e7 / seconds)
     return list(found.values())
+
+
+def _at_the_same_time(measured: Iterable[Measurement]) -> list[list[Measurement]]:
+    """The trials in groups of those that ran together: what they all were counted tells which those are."""
+    groups: dict[str, list[Measurement]] = {}
+    for number, each in enumerate(measured):
+        together = each.context.get("together")
+        key = json.dumps(together["shared_devices"]) if together else str(number)
+        groups.setdefault(key, []).append(each)
+    return list(groups.values())
 
 
 def document_of(

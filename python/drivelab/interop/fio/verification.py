@@ -47,11 +47,11 @@ def with_verification(options: JobOptions, job: TranslatedJob, placed: Placing, 
     is_mix = {"read", "write"} <= set(io.weights)
     if is_mix and is_checked:
         # what is read among writes may be what was there before
-        options.tell("verify", "noted", "as in fio what is read among writes is not checked")
         pattern = pattern.changed(verify=False)
         job = replace(job, pattern=pattern)
     if not (is_checked and "write" in io.weights and options.truth("do_verify")):
         return job
+    unchecked = "; as in fio what is read among writes is not checked" if is_mix else ""
     # what is left of the range behind the last whole block is not written
     left_bytes = max(io.all_sizes) * placed.job_count * placed.job_files.count
     covers = placed.all_bytes and pattern.bytes > placed.all_bytes - left_bytes
@@ -63,14 +63,21 @@ def with_verification(options: JobOptions, job: TranslatedJob, placed: Placing, 
         whole_bytes = min((limit for limit in (placed.all_bytes, pattern.bytes) if limit), default=0)
         whole = {"access": {"kind": "sequential"}, "block_size": max(io.all_sizes), "bytes": whole_bytes}
         whole |= {"operation": "read", "count": 0, "runtime": "0s"}
+        if placed.shares_range and placed.job_count > 1:
+            options.tell("verify", "noted", "what all jobs wrote is read back once, and is right whichever wrote it")
+            whole |= {"job_count": 1, "share_range": False}
+        elif options.number("loops") > 1:
+            options.tell("verify", "noted", "what several passes wrote is read back once, behind the last")
+        elif len(set(io.all_sizes)) > 1:
+            options.tell("verify", "noted", f"all is read back in blocks of {max(io.all_sizes)} B")
         return replace(job, verify_pattern=pattern.changed(**_READS, **whole))
     is_one = placed.job_count == placed.job_files.count == len(set(io.all_sizes)) == 1
     if is_one and not pattern.zoned_drive.is_used and set(io.weights) <= {"read", "write"}:
         if not ordered or is_mix:
             what = "read back in the order of the writes, and what was written twice is read twice"
-            options.tell("verify", "approximated", what)
+            options.tell("verify", "approximated", what + unchecked)
         elif pattern.runtime:
             options.tell("verify", "noted", "what was written is read back also where its time was over, unlike fio")
         return replace(job, verify_pattern=pattern.reading_back().changed(**_READS), reads_back=True)
-    options.tell("verify", "approximated", "nothing is read back afterwards: not all is written")
+    options.tell("verify", "approximated", f"nothing is read back afterwards: not all is written{unchecked}")
     return job
