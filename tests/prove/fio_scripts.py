@@ -84,6 +84,8 @@ def source() -> Path:
     return Path(asked).resolve()
 
 
+# each of the hundreds of jobs that some have takes a second beside its I/O
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_of_fio_passes(name: str, source: Path, tmp_path: Path) -> None:
     script = SCRIPTS[name]
