@@ -129,7 +129,7 @@ class Status:
     def _result(self, name: str) -> dict[str, Any]:
         job = self._jobs[name]
         percentiles = asked_percentiles({**job.shared, **job.given})
-        result = job_result(job.name, [self._found[name]], job.reporting_group, percentiles)
+        result = job_result(job.name, [[self._found[name]]], job.reporting_group, percentiles)
         return result | {"job options": {"name": job.name} | dict(job.given_to_each)}
 
 

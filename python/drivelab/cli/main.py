@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
 
     # a polite kill cleans up as Ctrl-C does
     with printable_streams(), signals_received(interrupt):
-        if arguments[:1] == ["fio"]:
+        if list(arguments[:1]) == ["fio"]:
             # as fio: scripts end with it what they started in the background, where shells have it ignored
             obey_though_ignored(signal.SIGINT)
         try:

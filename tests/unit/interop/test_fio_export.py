@@ -103,18 +103,33 @@ def test_behind_a_ramp_counts_over_time_are_the_rate_that_is_told_everywhere() -
     assert rate is not None
     assert before is not None
     assert rate > before
-    found = job_result("job", [ramped])["read"]
+    found = job_result("job", [[ramped]])["read"]
     assert found["iops"] == pytest.approx(rate)
     assert found["total_ios"] / found["runtime"] * 1000 == pytest.approx(rate, rel=1e-3)
     assert found["bw_bytes"] == pytest.approx(found["io_bytes"] / found["runtime"] * 1000, rel=1e-3)
+
+
+def test_what_ran_at_the_same_time_has_its_rates_added_and_what_followed_its_times() -> None:
+    run = open_run(GRID)
+    measured = run.measurement(run.trial_names[0])
+    one = job_result("job", [[measured]])
+    for trials, times, rates in (([[measured] * 2], 1, 2), ([[measured], [measured]], 2, 1)):
+        found = job_result("job", trials)
+        assert found["read"]["total_ios"] == 2 * one["read"]["total_ios"]
+        assert found["read"]["runtime"] == pytest.approx(times * one["read"]["runtime"], abs=1)
+        for key in ("iops", "bw_bytes", "iops_mean", "bw_max"):
+            assert found["read"][key] == pytest.approx(rates * one["read"][key], rel=1e-3)
+        assert found["job_runtime"] == pytest.approx(2 * one["job_runtime"], abs=1)
+        # of all jobs together, so that of as many it is the same
+        assert found["usr_cpu"] == pytest.approx(one["usr_cpu"])
 
 
 def test_resets_of_zones_are_told_as_fio_tells_them() -> None:
     run = open_run(GRID)
     measured = run.measurement(run.trial_names[0])
     on_zones = replace(measured, engine={**measured.engine, "zones": {"resets": 3, "finishes": 1}})
-    assert job_result("job", [on_zones, on_zones])["write"]["drivelab_zone_resets"] == 6
-    assert "drivelab_zone_resets" not in job_result("job", [measured])["write"]
+    assert job_result("job", [[on_zones], [on_zones]])["write"]["drivelab_zone_resets"] == 6
+    assert "drivelab_zone_resets" not in job_result("job", [[measured]])["write"]
 
 
 def test_what_is_asked_of_zones_is_asked_of_fio() -> None:

@@ -124,7 +124,7 @@ def _with_checks(
     for name, job in results.items():
         if name in checks and job["read"]["total_ios"]:
             options = listed[name]["shared"] | listed[name]["given"]
-            both = [*measured[name], *measured[checks[name]]]
+            both = [measured[name], measured[checks[name]]]
             found.append(job | {"read": job_result(name, both, 0, asked_percentiles(options))["read"]})
         elif name in checks:
             found.append(job | {"read": results[checks[name]]["read"]})
@@ -178,7 +178,7 @@ def _write_all(
     for cell, names in _cells(run, trials).items():
         measured = [trials[name] for name in names]
         place = held.below_or_made(cell.directory)
-        document = _document(run, [job_result(cell.stem, measured)], measured)
+        document = _document(run, [job_result(cell.stem, [[each] for each in measured])], measured)
         _write(place, f"{cell.stem}.json", json.dumps(document, indent=2), done)
         if with_logs:
             for kind, pieces in logs_of(measured[0], run.ios(names[0])).items():
@@ -195,10 +195,9 @@ def _jobs(
     return [
         job_result(
             named[names[0]][0],
-            [trials[name] for name in names],
+            [[trials[name] for name in names]],
             named[names[0]][1],
             percentiles.get(names[0], USUAL_PERCENTILES),
-            at_once=len(names) > 1,
         )
         for names in groups
     ]

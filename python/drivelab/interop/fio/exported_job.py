@@ -18,6 +18,7 @@ from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distributio
 from drivelab.model.histogram import Histogram, merge
 from drivelab.model.measurement import DeviceCounts, Measurement
 
+Trials = Sequence[Sequence[Measurement]]
 _Rates = np.ndarray[Any, np.dtype[np.float64]]
 _DIRECTIONS = ("read", "write", "trim")
 _CALL_LEVELS = ("0", "4", "8", "16", "32", "64", ">=64")
@@ -39,31 +40,28 @@ def asked_percentiles(options: Mapping[str, str]) -> dict[str, Sequence[float]]:
 
 def job_result(
     name: str,
-    measured: Sequence[Measurement],
+    trials: Trials,
     group: int = 0,
     percentiles: Mapping[str, Sequence[float]] = USUAL_PERCENTILES,
-    *,
-    at_once: bool = False,
 ) -> dict[str, Any]:
-    """What fio writes about a job, from trials of one workload.
+    """What fio writes about a job, from its trials.
 
     Parameters
     ----------
     name : str
         Name of the job.
-    measured : sequence of Measurement
-        The trial, its repeats, or those on several targets at the same time: latencies are merged without loss.
+    trials : sequence of sequence of Measurement
+        Those one after the other, of each the ones at the same time: latencies are merged without loss, and rates
+        are over the sum of the longest times.
     group : int
         fio's ``groupid``.
     percentiles : mapping of str to sequence of float
         Which are written of ``slat_ns``, ``clat_ns`` and ``lat_ns``.
-    at_once : bool
-        Whether the trials ran at the same time: rates are over the longest of their times then, not over the sum.
     """
-    whole = max if at_once else sum
-    seconds = whole(each.measured_s for each in measured)
+    measured = [each for together in trials for each in together]
+    seconds = sum(max(each.measured_s for each in together) for together in trials)
     first = measured[0]
-    spent = _spent(measured, seconds, at_once=at_once)
+    spent = _spent(measured, seconds, job_count=sum(each.workload.job_count for each in trials[0]))
     backend = str(first.engine.get("backend", {}).get("name", first.workload.backend))
     return {
         "jobname": name,
@@ -72,7 +70,7 @@ def job_result(
         "eta": 0,
         "elapsed": max(1, math.ceil(seconds)),
         "job options": {"name": name} | job_options(first.workload, backend),
-        **{name: _direction(measured, name, percentiles, at_once=at_once) for name in _DIRECTIONS},
+        **{name: _direction(trials, name, percentiles) for name in _DIRECTIONS},
         "sync": _sync(measured),
         "job_runtime": round(sum(each.measured_s * each.workload.job_count for each in measured) * 1000),
         **spent,
@@ -164,15 +162,17 @@ def document_of(
     }
 
 
-def _direction(
-    measured: Sequence[Measurement], direction: str, percentiles: Mapping[str, Sequence[float]], *, at_once: bool
-) -> dict[str, Any]:
+def _direction(trials: Trials, direction: str, percentiles: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    measured = [each for together in trials for each in together]
     # so that the counts over the time are the rates: of a window behind a ramp it is shorter than the window
-    seconds = (max if at_once else sum)(each.rated_ns([direction]) for each in measured) / 1e9
+    seconds = sum(max(each.rated_ns([direction]) for each in together) for together in trials) / 1e9
     counts = [each.engine["operations"].get(direction, {}) for each in measured]
     count, moved = (sum(int(found.get(key, 0)) for found in counts) for key in ("count", "bytes"))
-    of_each = [_interval_rates(each, direction) for each in measured]
-    rates = {key: _joined([rates[key] for rates in of_each], at_once=at_once) for key in ("bytes", "count")}
+    of_each = [[_interval_rates(each, direction) for each in together] for together in trials]
+    rates = {
+        key: np.concatenate([_summed([rates[key] for rates in together]) for together in of_each])
+        for key in ("bytes", "count")
+    }
     # a synchronous call has no submission of its own: as with fio's psync, the whole is the completion
     total = _histogram(measured, direction, "total")
     completion = _histogram(measured, direction, "completion") or total
@@ -207,10 +207,8 @@ def _interval_rates(measured: Measurement, direction: str) -> Mapping[str, _Rate
     return {key: chosen[key].to_numpy()[lasted] / duration_s[lasted] for key in ("bytes", "count")}
 
 
-def _joined(rates: Sequence[_Rates], *, at_once: bool) -> _Rates:
-    """The rates of trials one after the other, or the sum of those at the same time."""
-    if not at_once:
-        return np.concatenate(rates)
+def _summed(rates: Sequence[_Rates]) -> _Rates:
+    """The rates of what ran at the same time, together."""
     whole = np.zeros(max(map(len, rates)))
     for of_one in rates:
         whole[: len(of_one)] += of_one
@@ -228,13 +226,12 @@ def _sync(measured: Sequence[Measurement]) -> dict[str, Any]:
     return {"total_ios": count, "lat_ns": latency_stats(histogram, PERCENTILES)}
 
 
-def _spent(measured: Sequence[Measurement], seconds: float, *, at_once: bool) -> dict[str, float]:
+def _spent(measured: Sequence[Measurement], seconds: float, *, job_count: int) -> dict[str, float]:
     """Processor time in percent of the time measured, of all jobs together, as fio reports a group, and events."""
     spent = [each.engine.get("cpu") or {} for each in measured]
-    jobs = max(1, sum(each.workload.job_count for each in (measured if at_once else measured[:1])))
 
     def percent(key: str) -> float:
-        return sum(float(each.get(key, 0)) for each in spent) / 1e7 / seconds / jobs if seconds else 0.0
+        return sum(float(each.get(key, 0)) for each in spent) / 1e7 / seconds / max(1, job_count) if seconds else 0.0
 
     counted = {"ctx": "context_switches", "majf": "major_faults", "minf": "minor_faults"}
     counts = {name: sum(int(each.get(key, 0)) for each in spent) for name, key in counted.items()}
