@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from drivelab.held_directory import HeldDirectory, HeldFile, held_target
@@ -16,7 +16,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Workload
 from drivelab.run.engine import remove_tree
 from drivelab.state.data_directory import exchanged
-from drivelab.state.made_file import mark_as_made, require_overwritable, was_made_here
+from drivelab.state.made_file import FileInPlace, mark_as_made
 from drivelab.state.signals import signals_held, signals_obeyed
 from drivelab.state.working_files import tree_in_journal
 
@@ -92,25 +92,17 @@ def _new(parent: HeldDirectory, name: str, workload: Workload) -> Iterator[Workl
 
 
 def _present(parent: HeldDirectory, name: str, workload: Workload, *, may_overwrite_file: bool) -> Iterator[Workload]:
-    path = parent.path / name
     try:
-        descriptor = parent.open_file(name, os.O_RDWR if workload.writes else os.O_RDONLY)
+        file = FileInPlace(parent, name, os.O_RDWR if workload.writes else os.O_RDONLY)
     except OSError as error:
-        raise _refused(path, error) from error
-    try:
-        was_ours = was_made_here(descriptor)
+        raise _refused(parent.path / name, error) from error
+    with closing(file):
         if workload.writes:
             # it was looked at before, and may be another file by now
-            require_overwritable(path, descriptor, may_overwrite_file=may_overwrite_file)
-        try:
-            yield workload.held_by(held_target(descriptor))
-        finally:
-            if workload.writes and was_ours:
-                mark_as_made(descriptor)
-        if workload.writes and not parent.leads_to(name, descriptor):
-            raise exchanged(path)
-    finally:
-        os.close(descriptor)
+            file.require_given_up(may_overwrite=may_overwrite_file)
+        yield workload.held_by(file.target)
+        if workload.writes and not parent.leads_to(name, file.descriptor):
+            raise exchanged(file.path)
 
 
 def _opened_directory(path: str) -> HeldDirectory:

@@ -15,7 +15,8 @@ from drivelab.run.engine import StopRequest, prepare_target
 from drivelab.run.page_cache import drop_from_page_cache
 from drivelab.run.prepared_trial import StoppedError
 from drivelab.run.progress import RunProgress
-from drivelab.run.user_files import FileInPlace, UserFiles
+from drivelab.run.user_files import UserFiles
+from drivelab.state.made_file import FileInPlace
 
 TRIAL_FILE_NAME = "trial.data"
 
@@ -113,7 +114,7 @@ class TrialFile:
             self._files.append(self._opened(name, pattern.offset + target.size_bytes))
         files = self._files[:count]
         for file in files:
-            if pattern.writes and self._users is not None and isinstance(file, FileInPlace):
+            if pattern.writes and self._users is not None:
                 self._users.give_up(file)
         first, *others = (file.target for file in files)
         return target.model_copy(update={"path": str(files[0].path), "held": first, "others": tuple(others)})
@@ -143,11 +144,7 @@ class TrialFile:
         if self._users is None:
             return ()
         files, self._files = self._files, []
-        made = [file for file in files if isinstance(file, HeldFile)]
-        for file in files:
-            if isinstance(file, FileInPlace):
-                file.close()
-        return tuple(filter(None, map(self._users.leave, made)))
+        return tuple(filter(None, map(self._users.leave, files)))
 
     def remove(self) -> None:
         """Remove the file, unless it was there before, and let the file system finish with it."""

@@ -8,68 +8,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 
-from drivelab.held_directory import HeldDirectory, HeldFile, held_target
+from drivelab.held_directory import HeldDirectory, HeldFile
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import DrivelabError
-from drivelab.model.held_target import HeldTarget
 from drivelab.model.plan import PlannedStep
 from drivelab.model.target import TargetFacts
-from drivelab.state.made_file import mark_as_made, require_overwritable, was_made_here
-
-
-class FileInPlace:
-    """A file that was there before, open as long as it is used.
-
-    Parameters
-    ----------
-    directory : HeldDirectory
-        Where it lies.
-    name : str
-        What it is called.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened, or is no regular file.
-    """
-
-    def __init__(self, directory: HeldDirectory, name: str) -> None:
-        self.path = directory.path / name
-        self.descriptor = directory.open_file(name)
-        self._is_ours = was_made_here(self.descriptor)
-        self._is_given_up = False
-
-    @property
-    def target(self) -> HeldTarget:
-        """What tells the engine to use exactly this file."""
-        return held_target(self.descriptor)
-
-    @property
-    def size_bytes(self) -> int:
-        """How large it is now."""
-        return os.fstat(self.descriptor).st_size
-
-    def require_given_up(self, *, may_overwrite: bool) -> None:
-        """Return only if it may be written to, or replaced.
-
-        Raises
-        ------
-        DrivelabError
-            C204: it is the file of a loop device. C220: it is somebody's, who has not said so.
-        """
-        if not self._is_given_up:
-            require_overwritable(self.path, self.descriptor, may_overwrite_file=may_overwrite)
-            self._is_given_up = True
-
-    def remove(self) -> None:
-        """Let go of it: what was there before stays."""
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file, which stays; one that drivelab made is still known for it."""
-        if self._is_ours and self._is_given_up:
-            mark_as_made(self.descriptor)
-        os.close(self.descriptor)
+from drivelab.state.made_file import FileInPlace, mark_as_made, require_overwritable
 
 
 class UserFiles:
@@ -116,15 +60,19 @@ class UserFiles:
                 found.close()
         return HeldFile(self._made_in, name)
 
-    def give_up(self, file: FileInPlace) -> None:
+    def give_up(self, file: HeldFile | FileInPlace) -> None:
         """Return only if the file may be written to; drivelab's own errors as in `FileInPlace.require_given_up`."""
-        file.require_given_up(may_overwrite=self._may_overwrite)
+        if isinstance(file, FileInPlace):
+            file.require_given_up(may_overwrite=self._may_overwrite)
 
-    def leave(self, file: HeldFile) -> str:
-        """Give a file that was made its place, durably; why it could not be, in words, or nothing.
+    def leave(self, file: HeldFile | FileInPlace) -> str:
+        """Let go of a file, and give one that was made its place, durably; why it could not be, in words, or nothing.
 
         One that nothing was written to, as there was no room, takes nobody's place.
         """
+        if isinstance(file, FileInPlace):
+            file.close()
+            return ""
         name = file.path.name
         if not os.fstat(file.descriptor).st_size:
             file.remove()
