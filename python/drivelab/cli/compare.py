@@ -153,7 +153,7 @@ def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *
         O801: what pages are made with is not installed. O802: the file cannot be written.
     """
     if out is not None:
-        from drivelab.cli.report_output import typed_file
+        from drivelab.store.durable import typed_file
 
         out = typed_file(out)
     if chosen is Format.HTML and out is not None:

@@ -1,45 +1,37 @@
-"""What ``drivelab run`` and ``drivelab resume`` have in common: judging, showing, and the exit status."""
+"""How the commands that measure by a plan begin: what they announce and put back, and what conducts their runs."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from drivelab import __version__
 from drivelab.analyse.findings import smart_findings, target_findings
 from drivelab.analyse.trial import judge_trial
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run, findings_of_run
-from drivelab.answers.traced_answer import TracedAnswer
-from drivelab.cli.page import write_page
-from drivelab.cli.run_results import print_results, print_screen, results_json
+from drivelab.answers.run_answer import findings_of_run
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.host import host_facts
-from drivelab.joint_report import joint_report
-from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.plan import Plan, PlannedTarget
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes
 from drivelab.plan.awaited import awaited_of_run, fillings_of_run
-from drivelab.report.html import FILE_NAME
 from drivelab.run.counting_pass import command_counts
-from drivelab.run.execute import Instruments, Outcome
+from drivelab.run.execute import Instruments
 from drivelab.run.interruption import Interruption
 from drivelab.run.measure import measure
 from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import Conduct, SmartReading
-from drivelab.run.settings_found import AS_THEY_WERE
 from drivelab.run.trace_tools import TRACE_TOOLS
 from drivelab.run.traceable import remove_left_over_traces
 from drivelab.state.journal import journal_directory
 from drivelab.state.restore import put_back
 from drivelab.state.stuck import StuckJournal
-from drivelab.store.read import StoredRun, open_run
+from drivelab.store.read import StoredRun
 
 
 def conduct_for(progress: RunProgress, stop: Interruption, consent: Consent, *, stops_on_error: bool) -> Conduct:
@@ -101,72 +93,9 @@ def put_back_left_over() -> list[StuckJournal]:
     return found.stuck
 
 
-def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool, details: bool) -> int:
-    """Print what a run came to, write its report, and give the exit status.
-
-    Raises
-    ------
-    DrivelabError
-        R407: not a single step gave a result. O802: the report cannot be written.
-    """
-    with _said_where_kept(directory):
-        run = open_run(directory)
-        answer = answer_of_run(run, None if as_json else SHOWN_METRICS)
-        traced = TracedAnswer(run, answer)
-        # before the report: what was measured is worth seeing also when that cannot be written
-        if details and not as_json:
-            print_results(run, answer, traced)
-        elif not as_json:
-            print_screen(run, answer)
-        report = write_page(joint_report([run], answers=[answer], traced=[traced]), directory / FILE_NAME)
-    if as_json:
-        for piece in results_json(run, report, answer):
-            print(piece, end="")
-    else:
-        if AS_THEY_WERE in outcome.restored:
-            print(AS_THEY_WERE)
-        if report:
-            print(f"report: {report}")
-        if run.traced_trials:
-            print(f"where the time goes: drivelab explain {directory}")
-    if outcome.is_interrupted or outcome.is_stopped or outcome.failures:
-        print(f"to go on with it: drivelab resume {directory}", file=sys.stderr)
-    return stop.exit_code if outcome.is_interrupted else exit_status(outcome)
-
-
-@contextmanager
-def _said_where_kept(directory: Path) -> Iterator[None]:
-    """Where the run is, also when it cannot be told of: what was measured is not lost."""
-    try:
-        yield
-    except Exception:
-        print(f"what was measured is kept: {directory}", file=sys.stderr)
-        raise
-
-
 def _judge_run(
     host: HostFacts, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
 ) -> list[Finding]:
     """What is to be known about the targets, about each trial, and what only several trials can tell."""
     about_targets = [finding for facts in targets for finding in target_findings(facts, host)]
     return [*about_targets, *smart_findings(readings), *findings_of_run(run)]
-
-
-def exit_status(outcome: Outcome) -> int:
-    """Exit status of a run that came to its end.
-
-    Raises
-    ------
-    DrivelabError
-        R407: not a single step gave a result.
-    """
-    if not outcome.completed and outcome.failures:
-        first = next(iter(outcome.failures.values()))
-        raise DrivelabError("R407", f"all {len(outcome.failures)} steps failed; the first: {first.what}", do=first.do)
-    if outcome.failures:
-        return EXIT_FAILED
-    return EXIT_NOT_TRUSTED if outcome.invalid or _any_invalid(outcome.findings) else EXIT_OK
-
-
-def _any_invalid(findings: Sequence[Finding]) -> bool:
-    return any(finding.severity == "invalid" for finding in findings)

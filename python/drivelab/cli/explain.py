@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from drivelab.cli.conduct import conduct_for, exit_status, progress_of, put_back_left_over
+from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
 from drivelab.cli.explain_experiment import advice_on_writes, experiment_from
 from drivelab.cli.explain_followed import explain_again, explain_both, explain_followed, is_followed
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import show_difference, show_explanations
 from drivelab.cli.io_options import with_options_of
 from drivelab.cli.plan import planned
+from drivelab.cli.run_end import exit_status
 from drivelab.inventory.consent import Consent
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.model.errors import DrivelabError

@@ -13,7 +13,7 @@ import typer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.failure import print_message
-from drivelab.cli.report_output import typed_file, write_report
+from drivelab.cli.report_output import write_report
 from drivelab.interop.bonnie.export import bonnie_lines
 from drivelab.interop.fio.export import export_fio
 from drivelab.interop.openmetrics import openmetrics_text
@@ -22,6 +22,7 @@ from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.report.report_file import report_file
 from drivelab.report.tables.iozone_shape import spreadsheet_text, surface_tables
+from drivelab.store.durable import typed_file
 from drivelab.store.find_run import find_run
 from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
 from drivelab.store.layout import IMPORTED

@@ -19,9 +19,7 @@ from drivelab.cli.conduct import announce_files, conduct_for, progress_of, put_b
 from drivelab.cli.failure import print_message
 from drivelab.cli.fio_status import Status, interval_ns
 from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_options
-from drivelab.cli.plan import StrictOption
-from drivelab.cli.report_output import typed_file
-from drivelab.cli.run import EraseOption, OverwriteOption
+from drivelab.cli.run_options import EraseOption, OverwriteOption, StrictOption
 from drivelab.interop.fio.asked_logs import LOG_OPTIONS, asked_logs
 from drivelab.interop.fio.command_line import CommandLine, placed, read_command_line, with_places
 from drivelab.interop.fio.export import fio_document
@@ -37,7 +35,7 @@ from drivelab.run.preflight import require_possible
 from drivelab.run.progress import RunProgress
 from drivelab.run.recorded import record_run
 from drivelab.state.stuck import require_apart
-from drivelab.store.durable import written_aside
+from drivelab.store.durable import typed_file, written_aside
 from drivelab.store.layout import default_parent
 from drivelab.store.read import StoredRun, open_run
 

@@ -167,8 +167,9 @@ def _below(row: HistoryRow, plain: bool) -> list[str]:
 
 
 def _write(history: History, out: Path) -> None:
-    from drivelab.cli.report_output import chosen_format, typed_file
+    from drivelab.cli.report_output import chosen_format
     from drivelab.report.formats import write_report_files
+    from drivelab.store.durable import typed_file
 
     format_name = chosen_format(None, out, has_option=False)
     for path in write_report_files(joint_of_history(history), format_name, typed_file(out)):

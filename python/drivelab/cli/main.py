@@ -6,6 +6,7 @@ is one JSON object on stderr, so stdout stays either empty or one document.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import re
@@ -174,7 +175,13 @@ def _root(
 
 def _load(command: Command) -> Callable[..., Any]:
     """Import the function behind a command."""
-    function: Callable[..., Any] = importlib.import_module(command.module).command
+    # nothing of what is imported is ever garbage: it is not looked through meanwhile, nor when the command runs
+    gc.disable()
+    try:
+        function: Callable[..., Any] = importlib.import_module(command.module).command
+    finally:
+        gc.freeze()
+        gc.enable()
     return function
 
 

@@ -14,6 +14,18 @@ import typer
 
 from drivelab.cli.plan_screen import Shown, plan_lines
 from drivelab.cli.plan_steps import print_steps
+from drivelab.cli.run_options import (
+    ExperimentArgument,
+    LabelOption,
+    OnlyOption,
+    QuickOption,
+    RepeatsOption,
+    SeedOption,
+    SkipOption,
+    StrictOption,
+    TargetsArgument,
+    TraceOption,
+)
 from drivelab.experiments.load import built_in_names, load_experiment
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.raid import why_not_here
@@ -34,40 +46,6 @@ from drivelab.streams import make_console
 
 SCHEMA = 1
 CHECK = "check"
-
-ExperimentArgument = Annotated[
-    str,
-    typer.Argument(
-        help="A built-in experiment, a TOML file of your own, or a job file of fio: JOBS.fio.",
-        autocompletion=lambda incomplete: [name for name in built_in_names() if name.startswith(incomplete)],
-    ),
-]
-TargetsArgument = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="TARGET...",
-        help="Block devices, directories, scratch:SIZE, or RAID sets: raid5:A,B,C. A job file may name its own.",
-    ),
-]
-QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer repeats and less data: a first look.")]
-SeedOption = Annotated[
-    int | None, typer.Option(min=0, max=2**32 - 1, help="Decides the order and the data; random, and recorded.")
-]
-LabelOption = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="What to call a target; once for each, in the same order.")
-]
-RepeatsOption = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=1000, help="Measure every combination N times instead.")
-]
-OnlyOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FACTOR=LEVEL", help="Keep only this level of a factor; several times keeps several."),
-]
-TraceOption = Annotated[
-    bool, typer.Option("--trace", help="Trace every trial once more, to explain it: drivelab explain RUN (root).")
-]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Refuse a job file that is not run just as fio runs it.")]
-SkipOption = Annotated[bool, typer.Option("--skip-unavailable", help="Leave out the levels that a target cannot have.")]
 
 
 def command(

@@ -12,7 +12,7 @@ from shlex import quote
 from drivelab.model.errors import DrivelabError
 from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, Format, PictureFormat, write_report_files
 from drivelab.report.joint import Joint
-from drivelab.store.durable import followed
+from drivelab.store.durable import typed_file
 from drivelab.streams import verbatim_stdout
 
 WITHOUT_PICTURES = "none"
@@ -65,20 +65,6 @@ def named_place(typed: str | None, format_name: str | None) -> Path | None:
     if not typed.endswith("/") or Path(typed).is_dir() or (format_name or "").lower() == "csv":
         return Path(typed)
     raise DrivelabError("O802", f"there is no directory {typed}", where="--out", do=f"make it: mkdir -p {quote(typed)}")
-
-
-def typed_file(path: Path) -> Path:
-    """What a typed path leads to: a link there is meant, and one in the way of names that drivelab makes up is not.
-
-    Raises
-    ------
-    DrivelabError
-        O802: it is a link in a circle.
-    """
-    try:
-        return path if path.is_dir() else followed(path)
-    except DrivelabError as error:
-        raise DrivelabError("O802", error.what, where=str(path)) from error
 
 
 def destination(

@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over, show
-from drivelab.cli.run import DetailsOption, EraseOption, OnErrorOption, PurgeOption
+from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
+from drivelab.cli.run_end import show
+from drivelab.cli.run_options import DetailsOption, EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible

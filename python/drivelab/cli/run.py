@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from drivelab.cli.conduct import announce_changes, announce_files, conduct_for, progress_of, put_back_left_over, show
-from drivelab.cli.plan import (
+from drivelab.cli.conduct import announce_changes, announce_files, conduct_for, progress_of, put_back_left_over
+from drivelab.cli.plan import asked_plan, nothing_left_over, show_plan
+from drivelab.cli.price_option import PriceOption, prices_of_targets
+from drivelab.cli.run_end import show
+from drivelab.cli.run_options import (
+    DetailsOption,
+    EraseOption,
     ExperimentArgument,
     LabelOption,
+    OnErrorOption,
     OnlyOption,
+    OverwriteOption,
+    PurgeOption,
     QuickOption,
     RepeatsOption,
     SeedOption,
@@ -20,11 +28,7 @@ from drivelab.cli.plan import (
     StrictOption,
     TargetsArgument,
     TraceOption,
-    asked_plan,
-    nothing_left_over,
-    show_plan,
 )
-from drivelab.cli.price_option import PriceOption, prices_of_targets
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import EXIT_OK
 from drivelab.run.interruption import interruptible
@@ -32,22 +36,6 @@ from drivelab.run.preflight import require_possible
 from drivelab.run.recorded import record_run
 from drivelab.state.stuck import StuckJournal, require_apart
 from drivelab.store.layout import default_parent
-
-EraseOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="SERIAL", help="Erase this drive: what 'drivelab plan' says its owner types."),
-]
-PurgeOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="SERIAL", help="Purge this drive too, where the experiment does: nothing is left of it."),
-]
-OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite-file", help="Jobs of fio may write over a file that is there.")
-]
-DetailsOption = Annotated[bool, typer.Option("--details", help="Print all tables, intervals and findings.")]
-OnErrorOption = Annotated[
-    Literal["continue", "stop"], typer.Option("--on-error", help="When a step fails: do the others, or stop there.")
-]
 
 
 def command(

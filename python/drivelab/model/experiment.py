@@ -50,7 +50,8 @@ class _SomeKeys:
     """What an editor accepts: some of the keys of a workload, with other values."""
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(WorkloadPattern.__pydantic_core_schema__)
+        WorkloadPattern.model_rebuild()
+        return handler.resolve_ref_schema(handler(WorkloadPattern.__pydantic_core_schema__))
 
 
 class ExperimentWorkload(WorkloadPattern):

@@ -8,4 +8,5 @@ from pydantic import BaseModel, ConfigDict
 class FrozenModel(BaseModel):
     """It cannot be changed, and knows no other keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # what checks it is made when the first one is: every command knows more models than it reads
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

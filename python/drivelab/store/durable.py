@@ -277,3 +277,17 @@ def _write_all(descriptor: int, content: bytes) -> int:
     while left:
         left = left[os.write(descriptor, left) :]
     return len(content)
+
+
+def typed_file(path: Path) -> Path:
+    """What a typed path leads to: a link there is meant, and one in the way of names that drivelab makes up is not.
+
+    Raises
+    ------
+    DrivelabError
+        O802: it is a link in a circle.
+    """
+    try:
+        return path if path.is_dir() else followed(path)
+    except DrivelabError as error:
+        raise DrivelabError("O802", error.what, where=str(path)) from error
