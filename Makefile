@@ -5,6 +5,8 @@
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 # where rustup puts cargo, also before the next login
 export PATH := $(PATH):$(HOME)/.cargo/bin
+# where it is set, every one of the thousands of commands that tests start would compile drivelab anew
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
