@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +18,7 @@ import typer
 
 from drivelab import __version__
 from drivelab.cli.conduct import announce_files, conduct_for, progress_of, put_back_left_over
+from drivelab.cli.ended_jobs import ending
 from drivelab.cli.failure import print_message
 from drivelab.cli.fio_status import Status, interval_ns
 from drivelab.cli.job_file import STORED_NAME, SUFFIX, JobFilePlan, plan_job_file, tell_options
@@ -197,14 +200,18 @@ def _run(
     watch: Status,
 ) -> tuple[dict[str, Any], int]:
     """The results in fio's JSON, and the exit status: that of fio, which does not judge."""
+    _require_log_places(found)
     require_possible(found.plan, found.targets, consent)
     announce_files(found.plan, found.targets)
     with interruptible() as stop:
         conduct = conduct_for(progress, stop, consent, stops_on_error=False)
         # fio makes no pass of its own behind a job
-        watched = replace(watch.watching(conduct.instruments), count_commands=None)
+        watched = watch.watching(ending(conduct.instruments, found.plan, found.record()))
         conduct = replace(
-            conduct, instruments=watched, facts={"job_file": found.record()}, files={STORED_NAME: found.text}
+            conduct,
+            instruments=replace(watched, count_commands=None),
+            facts={"job_file": found.record()},
+            files={STORED_NAME: found.text},
         )
         directory, outcome = record_run(found.plan, found.experiment, found.targets, parent, conduct)
     stored = open_run(directory)
@@ -226,6 +233,17 @@ def _run(
     return document, EXIT_FAILED if outcome.failures else EXIT_OK
 
 
+def _require_log_places(found: JobFilePlan) -> None:
+    """Return only if there are the directories that logs go to: what is measured first would be lost."""
+    for _, job in found.jobs:
+        options = {**job.shared, **job.given}
+        for name in (each for each in LOG_OPTIONS if options.get(each)):
+            place = str(Path(options[name]).parent)
+            if not Path(place).is_dir():
+                what = f"[{job.name}] {name}={options[name]}: there is no directory {place}"
+                raise DrivelabError("U035", what, where=f"{job.path}:{job.line}", do=f"mkdir -p {shlex.quote(place)}")
+
+
 def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
     """The logs that jobs ask for, where fio would write them."""
     first_job = 1
@@ -233,7 +251,8 @@ def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
         options = {**job.shared, **job.given}
         trials = [trial for trial in stored.trial_names if stored.trial(trial)["workload"] == name]
         if trials and set(options) & set(LOG_OPTIONS) and (ios := stored.ios(trials[0])) is not None:
-            for path, text in asked_logs(job.name, options, ios, first_job):
+            begun = datetime.fromisoformat(stored.trial(trials[0])["started_utc"])
+            for path, text in asked_logs(job.name, options, ios, first_job, round(begun.timestamp() * 1000)):
                 _write(text, path)
         first_job += job.pattern.job_count
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from drivelab import __version__
 from drivelab.analyse.interval_series import histograms_of_intervals
-from drivelab.interop.fio.exported_job import asked_percentiles, document_of, job_result, with_shares
+from drivelab.interop.fio.exported_job import asked_result, document_of, job_result, with_shares
 from drivelab.interop.fio.options import BY_NAME
 from drivelab.interop.fio.sizes import Amount, ValueMistake
 from drivelab.interop.fio.translated import TranslatedJob
@@ -128,8 +128,8 @@ class Status:
 
     def _result(self, name: str) -> dict[str, Any]:
         job = self._jobs[name]
-        percentiles = asked_percentiles({**job.shared, **job.given})
-        result = job_result(job.name, [[self._found[name]]], job.reporting_group, percentiles)
+        asked = asked_result({**job.shared, **job.given})
+        result = job_result(job.name, [[self._found[name]]], job.reporting_group, asked)
         return result | {"job options": {"name": job.name} | dict(job.given_to_each)}
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.conduct import announce_changes, announce_files, conduct_for, progress_of, put_back_left_over
-from drivelab.cli.plan import asked_plan, nothing_left_over, show_plan
+from drivelab.cli.plan import AskedPlan, asked_plan, nothing_left_over, show_plan
 from drivelab.cli.price_option import PriceOption, prices_of_targets
 from drivelab.cli.run_end import show
 from drivelab.cli.run_options import (
@@ -31,6 +31,7 @@ from drivelab.cli.run_options import (
 )
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import EXIT_OK
+from drivelab.run.execute import Instruments
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.recorded import record_run
@@ -94,8 +95,20 @@ def command(
     with interruptible() as stop:
         conduct = conduct_for(progress_of("run", asked.plan), stop, consent, stops_on_error=on_error == "stop")
         conduct = replace(
-            conduct, facts={**asked.facts, "prices": prices} if prices else asked.facts, files=asked.files
+            conduct,
+            instruments=_of_job_file(conduct.instruments, asked),
+            facts={**asked.facts, "prices": prices} if prices else asked.facts,
+            files=asked.files,
         )
         parent = out or default_parent()
         directory, outcome = record_run(asked.plan, asked.experiment, asked.targets, parent, conduct)
     return show(directory, outcome, stop, as_json=as_json, details=details)
+
+
+def _of_job_file(instruments: Instruments, asked: AskedPlan) -> Instruments:
+    if "job_file" not in asked.facts:
+        return instruments
+    # imported here: what is fio's is not needed for most runs
+    from drivelab.cli.ended_jobs import ending
+
+    return ending(instruments, asked.plan, asked.facts["job_file"])

@@ -162,6 +162,7 @@ _KINDS = (
     ErrorKind("R421", "the run has nothing left to do", "read its report: drivelab report RUN", EXIT_USAGE),
     ErrorKind("R422", "the run cannot be resumed", "run the experiment again"),
     ErrorKind("R424", "what a simulated drive does not have", "leave it out, or measure a real drive", EXIT_USAGE),
+    ErrorKind("R426", "a job of fio ended by a limit of its own", "read which, above; what it measured is kept"),
     ErrorKind("R425", "nothing that a step could take over from one before", "measure it with other levels"),
     ErrorKind("R423", "a run that another user can have written", "run the experiment again", EXIT_REFUSED),
     ErrorKind("R410", "cannot be trimmed or purged that way", "leave that level out, or use another drive"),

@@ -7,7 +7,11 @@ from drivelab.model.measurement import Measurement
 
 
 def failure_of(measured: Measurement) -> DrivelabError | None:
-    """The error of I/O that the drive refused, or of a block that was damaged; None when all went well."""
+    """The error of I/O that the drive refused, of a block that was damaged, or of a limit that a job of fio names."""
+    ended = measured.context.get("ended_by") or {}
+    if ended.get("errno"):
+        do = f"it is what {ended['option']} asks for; what was measured until then is kept"
+        return DrivelabError("R426", ended["why"], where=measured.workload.target.path, do=do)
     errors = measured.engine.get("errors") or ()
     if measured.engine.get("stopped_by") != "error" or not errors:
         return None

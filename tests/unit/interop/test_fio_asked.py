@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from drivelab.interop.fio.asked_logs import asked_logs
-from drivelab.interop.fio.exported_job import asked_percentiles
-from drivelab.interop.fio.exported_stats import PERCENTILES
+from drivelab.interop.fio.exported_job import asked_result
+from drivelab.interop.fio.exported_stats import BUCKETS, PERCENTILES
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import Environment, Translation
 from drivelab.model.errors import DrivelabError
@@ -56,6 +56,34 @@ def test_windows_have_means() -> None:
     }
 
 
+@pytest.mark.parametrize(("value", "told"), [("0", "1500000"), ("1", "2000000"), ("both", "1500000, 2000000")])
+def test_windows_may_have_maxima(value: str, told: str) -> None:
+    one = IOS.set_column(0, "job", [[0, 0, 0]])
+    found = dict(asked_logs("job", {"write_lat_log": "w", "log_avg_msec": "100", "log_window_value": value}, one, 1))
+    assert found["w_lat.1.log"] == f"100, {told}, 0, 0, 0\n"
+
+
+def test_a_log_may_count_from_1970() -> None:
+    found = dict(asked_logs("job", {"write_iops_log": "", "log_alternate_epoch": "1"}, IOS, 1, 1_700_000_000_000))
+    assert found["job_iops.1.log"].startswith("1700000000002, 1, ")
+
+
+def test_histograms_of_windows_are_in_the_buckets_of_fio() -> None:
+    options = {"write_hist_log": "h", "log_hist_msec": "8", "log_hist_coarseness": "0"}
+    found = dict(asked_logs("job", options, IOS, 3))
+    fields = [int(each) for each in found["h_clat_hist.3.log"].split(",")]
+    assert fields[:3] == [8, 0, 4096]
+    assert len(fields) == 3 + BUCKETS
+    # 1.5 ms without its submission: fio's plat_val_to_idx, written out
+    octave = (1_500_000).bit_length() - 1
+    assert [place for place, count in enumerate(fields[3:]) if count] == [
+        ((octave - 6 + 1) << 6) + ((1_500_000 >> (octave - 6)) & 63)
+    ]
+    coarse = dict(asked_logs("job", options | {"log_hist_coarseness": "3"}, IOS, 3))["h_clat_hist.3.log"].split(",")
+    assert len(coarse) == 3 + BUCKETS // 8
+    assert dict(asked_logs("job", {"write_hist_log": "h"}, IOS, 3)) == {}
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -65,7 +93,7 @@ def test_windows_have_means() -> None:
     ],
 )
 def test_percentiles_are_those_that_fio_would_write(options: dict[str, str], expected: dict[str, object]) -> None:
-    assert asked_percentiles(options) == expected
+    assert asked_result(options).percentiles == expected
 
 
 def translated(folder: Path, options: str) -> Translation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drivelab.analyse.summary import summarise
 from drivelab.interop.fio.export import export_fio, names_of_jobs
@@ -23,6 +26,7 @@ from drivelab.model.histogram import Histogram
 from drivelab.model.workload import Access, OperationShare, TargetRange, Workload
 from drivelab.model.zoned_drive import ZonedDrive
 from drivelab.store.read import open_run
+from latency_histograms import histogram_of as any_histogram_of
 
 RUNS = sorted(path.parent for path in (Path(__file__).parents[2] / "golden" / "runs").glob("*/run.json"))
 GRID = next(run for run in RUNS if run.name == "queue-depth-grid")
@@ -148,7 +152,21 @@ def test_latencies_are_those_of_numpy() -> None:
     expected = [np.quantile(values, at / 100, method="inverted_cdf") for at in PERCENTILES]
     assert list(found["percentile"].values()) == expected
     assert list(found["percentile"])[-1] == "99.990000"
-    assert found["bins"] == {str(value): values.count(value) for value in sorted(set(values))}
+    assert found["bins"] == Counter(map(str, map(fios_bucket, sorted(values))))
+
+
+def fios_bucket(ns: int) -> int:
+    """The value for which fio's bucket of a latency stands: its plat_val_to_idx and back, written out."""
+    if ns < 128:
+        return ns
+    width = 1 << ns.bit_length() - 7
+    return ns // width * width + width // 2
+
+
+@given(st.lists(st.integers(0, 2**34 - 1), min_size=1))
+def test_latencies_are_counted_in_the_buckets_of_fio(values: list[int]) -> None:
+    found = latency_stats(any_histogram_of(np.array(values, dtype=float)), PERCENTILES)
+    assert found["bins"] == Counter(map(str, map(fios_bucket, values)))
 
 
 def test_what_was_not_measured_is_zeros_with_no_count() -> None:
@@ -191,8 +209,11 @@ def test_operations_and_order_have_the_names_of_fio(operations: tuple[Any, ...],
 
 
 def test_operations_on_files_are_left_out_by_name() -> None:
-    shares = (OperationShare(operation="create"),)
-    assert not is_expressible(Workload(target=TargetRange(path="x"), operations=shares))
+    target = TargetRange(path="x")
+    assert not is_expressible(Workload(target=target, operations=(OperationShare(operation="update"),)))
+    of_engine = Workload(target=target, operations=(OperationShare(operation="delete"),))
+    assert is_expressible(of_engine)
+    assert job_options(of_engine, "sync")["ioengine"] == "filedelete"
 
 
 @pytest.mark.parametrize(("size", "text"), [(512, "512"), (4096, "4k"), (1 << 20, "1m"), (3 << 30, "3g"), (0, "0")])

@@ -364,7 +364,7 @@ def test_delays_beyond_the_end_of_others_make_groups(translated: Any) -> None:
 def test_every_option_alone_is_told_of(translated: Any, option: Any) -> None:
     values = {
         "flag": "1", "boolean": "1", "text": "1", "number": "4", "numbers": "4", "size": "8k", "sizes": "8k",
-        "extent": "4k-8k", "duration": "3", "floats": "1", "ranges": "4k-8k", "split": "4k/50:8k",
+        "extent": "4k-8k", "duration": "3", "durations": "3", "floats": "1", "ranges": "4k-8k", "split": "4k/50:8k",
     }  # fmt: skip
     value = option.choices[-1] if option.choices else values[option.kind]
     value = {"verify": "md5", "ioengine": "libaio", "random_distribution": "zipf"}.get(option.name, value)

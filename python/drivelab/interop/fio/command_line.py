@@ -251,6 +251,9 @@ class _Reader:
         if not self.sections:
             self.sections.append(Section(_GLOBAL, place, ()))
         last = self.sections[-1]
+        if name == "kb_base" and last.lines:
+            what = "it holds for all of the job; fio counts what stands before it with 1024"
+            self.notes.append(OptionNote(name, value or "", number, "approximated", what, PLACE))
         line = Line(name if value is None else f"{name}={value}", place)
         self.sections[-1] = replace(last, lines=(*last.lines, line))
 
@@ -259,6 +262,8 @@ def _full_name(typed: str, number: int) -> str:
     """The option that is meant: by its name, or by a beginning that no other has."""
     if typed in PROGRAM or typed in BY_NAME:
         return typed
+    if typed == "v":
+        return "version"
     names = [*PROGRAM, *BY_NAME]
     found = [name for name in names if typed and name.startswith(typed)]
     if found and len({BY_NAME[name].name if name in BY_NAME else name for name in found}) == 1:
@@ -267,7 +272,9 @@ def _full_name(typed: str, number: int) -> str:
         raise _refused(f"--{typed} may be {', '.join(found[:4])}", number, do="write it out")
     like = difflib.get_close_matches(typed, names, n=1, cutoff=0.7)
     raise _refused(
-        f"--{typed} is no option of fio that drivelab knows", number, do=f"--{like[0]}?" if like else "leave it out"
+        f"--{typed} is no option that drivelab knows",
+        number,
+        do=f"--{like[0]}?" if like else "leave it out, or use fio",
     )
 
 

@@ -12,12 +12,7 @@ from typing import Any
 
 import drivelab
 from drivelab.held_directory import HeldDirectory
-from drivelab.interop.fio.exported_job import (
-    USUAL_PERCENTILES,
-    asked_percentiles,
-    document_of,
-    job_result,
-)
+from drivelab.interop.fio.exported_job import MIXED, USUAL_RESULT, AskedResult, asked_result, document_of, job_result
 from drivelab.interop.fio.exported_logs import logs_of
 from drivelab.interop.fio.exported_options import is_expressible, rw_of, size_text
 from drivelab.model.measurement import Measurement
@@ -72,13 +67,10 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     trials = _expressible(run, done)
     trials = {name: trials[name] for name in sorted(trials, key=lambda name: int(run.trial(name)["step"]))}
     listed = {job["workload"]: job for job in run.record.job_file.get("jobs", ())}
-    percentiles = {
-        name: asked_percentiles(listed[workload]["shared"] | listed[workload]["given"])
-        for name in trials
-        if (workload := run.trial(name)["workload"]) in listed
-    }
+    by_workload = {workload: asked_result(job["shared"] | job["given"]) for workload, job in listed.items()}
+    asked = {name: by_workload.get(run.trial(name)["workload"], USUAL_RESULT) for name in trials}
     groups = _same_jobs(run, trials, listed)
-    results = _jobs(run, trials, percentiles, groups)
+    results = _jobs(run, trials, asked, groups)
     document = _document(run, results, trials.values())
     document["global options"] = dict(run.record.job_file.get("shared", {}))
     if not document["global options"]:
@@ -92,7 +84,7 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
         whole = {workload: [trials[name] for name in names] for workload, names in zip(workloads, groups, strict=True)}
         owners = {run.trial(name)["workload"]: workloads[place] for place, names in enumerate(groups) for name in names}
         verified = {workload: owners.get(listed.get(workload, {}).get("verifies", ""), "") for workload in workloads}
-        document["jobs"] = _with_checks(document["jobs"], whole, verified, listed)
+        document["jobs"] = _with_checks(document["jobs"], whole, verified, by_workload)
     return document, done.left_out
 
 
@@ -115,19 +107,15 @@ def _with_checks(
     jobs: Sequence[dict[str, Any]],
     measured: Mapping[str, Sequence[Measurement]],
     verified: Mapping[str, str],
-    listed: Mapping[str, Mapping[str, Any]],
+    asked: Mapping[str, AskedResult],
 ) -> list[dict[str, Any]]:
     """The results of jobs that were run once, what a job read back of its writes among its reads, as fio has them."""
     checks = {of: name for name, of in verified.items() if of}
-    results = dict(zip(measured, jobs, strict=True))
     found = []
-    for name, job in results.items():
-        if name in checks and job["read"]["total_ios"]:
-            options = listed[name]["shared"] | listed[name]["given"]
-            both = [measured[name], measured[checks[name]]]
-            found.append(job | {"read": job_result(name, both, 0, asked_percentiles(options))["read"]})
-        elif name in checks:
-            found.append(job | {"read": results[checks[name]]["read"]})
+    for name, job in zip(measured, jobs, strict=True):
+        if name in checks:
+            whole = job_result(name, [measured[name], measured[checks[name]]], 0, asked[name])
+            found.append(job | {direction: whole[direction] for direction in ("read", MIXED) if direction in whole})
         elif not verified[name]:
             found.append(job)
     return found
@@ -188,7 +176,7 @@ def _write_all(
 def _jobs(
     run: StoredRun,
     trials: Mapping[str, Measurement],
-    percentiles: Mapping[str, Mapping[str, Sequence[float]]],
+    asked: Mapping[str, AskedResult],
     groups: Sequence[tuple[str, ...]],
 ) -> list[dict[str, Any]]:
     named = names_of_jobs(run, trials)
@@ -197,7 +185,7 @@ def _jobs(
             named[names[0]][0],
             [[trials[name] for name in names]],
             named[names[0]][1],
-            percentiles.get(names[0], USUAL_PERCENTILES),
+            asked.get(names[0], USUAL_RESULT),
         )
         for names in groups
     ]
@@ -221,7 +209,7 @@ def _expressible(run: StoredRun, done: FioExport) -> dict[str, Measurement]:
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         done.left_out.append(
-            f"fio has no result for operations on files, nor for this mix: {', '.join(missing[:3])}{more}"
+            f"fio has no result for these operations on files, nor for this mix: {', '.join(missing[:3])}{more}"
         )
     return found
 

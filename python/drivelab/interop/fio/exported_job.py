@@ -7,42 +7,74 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from drivelab.interop.fio.exported_options import job_options
 from drivelab.interop.fio.exported_stats import PERCENTILES, latency_distribution, latency_stats, rate_stats
 from drivelab.model.histogram import Histogram, merge
 from drivelab.model.measurement import DeviceCounts, Measurement
+from drivelab.model.workload import TREE_OPERATIONS
 
 Trials = Sequence[Sequence[Measurement]]
 _Rates = np.ndarray[Any, np.dtype[np.float64]]
 _DIRECTIONS = ("read", "write", "trim")
+MIXED = "mixed"
 _CALL_LEVELS = ("0", "4", "8", "16", "32", "64", ">=64")
 _DEPTH_LEVELS = ("1", "2", "4", "8", "16", "32", ">=64")
 
 
-# of which latencies there are percentiles: as readers of this project's exports want it
-USUAL_PERCENTILES = {"clat_ns": PERCENTILES, "lat_ns": PERCENTILES}
+@dataclass(frozen=True, slots=True)
+class AskedResult:
+    """What the options of a job ask of its result.
+
+    Attributes
+    ----------
+    percentiles : mapping of str to sequence of float
+        Which are written of ``slat_ns``, ``clat_ns`` and ``lat_ns``.
+    bw_window_ms, iops_window_ms : int
+        How long each of the samples is, whose least, largest and mean are told.
+    has_apart, has_mixed : bool
+        Whether reads, writes and trims are told apart, and together as ``mixed``.
+    """
+
+    percentiles: Mapping[str, Sequence[float]]
+    bw_window_ms: int = 500
+    iops_window_ms: int = 500
+    has_apart: bool = True
+    has_mixed: bool = False
 
 
-def asked_percentiles(options: Mapping[str, str]) -> dict[str, Sequence[float]]:
-    """Of which latencies fio writes which percentiles, with these options of a job."""
+# as readers of this project's exports want it
+USUAL_RESULT = AskedResult({"clat_ns": PERCENTILES, "lat_ns": PERCENTILES})
+
+
+def asked_result(options: Mapping[str, str]) -> AskedResult:
+    """What fio writes with these options of a job."""
     asked = options.get("percentile_list", "")
     listed = tuple(float(each) for each in asked.split(":") if each.strip()) or PERCENTILES
     defaults = {"slat": "0", "clat": "1", "lat": "0"}
     words = {f"{name}_ns": options.get(f"{name}_percentiles", usual) for name, usual in defaults.items()}
-    return {name: listed for name, word in words.items() if word != "0"}
+    reporting = options.get("unified_rw_reporting", "none")
+    return AskedResult(
+        percentiles={name: listed for name, word in words.items() if word != "0"},
+        bw_window_ms=int(options.get("bwavgtime") or 500),
+        iops_window_ms=int(options.get("iopsavgtime") or 500),
+        has_apart=reporting not in ("mixed", "1"),
+        has_mixed=reporting in ("mixed", "both", "1", "2"),
+    )
 
 
 def job_result(
     name: str,
     trials: Trials,
     group: int = 0,
-    percentiles: Mapping[str, Sequence[float]] = USUAL_PERCENTILES,
+    asked: AskedResult = USUAL_RESULT,
 ) -> dict[str, Any]:
     """What fio writes about a job, from its trials.
 
@@ -55,13 +87,14 @@ def job_result(
         are over the sum of the longest times.
     group : int
         fio's ``groupid``.
-    percentiles : mapping of str to sequence of float
-        Which are written of ``slat_ns``, ``clat_ns`` and ``lat_ns``.
+    asked : AskedResult
+        What of it is written.
     """
     measured = [each for together in trials for each in together]
     seconds = sum(max(each.measured_s for each in together) for together in trials)
     first = measured[0]
     spent = _spent(measured, seconds, job_count=sum(each.workload.job_count for each in trials[0]))
+    everything = [name for direction in _DIRECTIONS for name in operations_of(direction, measured)]
     backend = str(first.engine.get("backend", {}).get("name", first.workload.backend))
     return {
         "jobname": name,
@@ -70,23 +103,26 @@ def job_result(
         "eta": 0,
         "elapsed": max(1, math.ceil(seconds)),
         "job options": {"name": name} | job_options(first.workload, backend),
-        **{name: _direction(trials, name, percentiles) for name in _DIRECTIONS},
-        "sync": _sync(measured),
+        **_told_apart(trials, asked),
         "job_runtime": round(sum(each.measured_s * each.workload.job_count for each in measured) * 1000),
         **spent,
         "iodepth_level": _shares(measured, "outstanding_levels", _DEPTH_LEVELS),
         "iodepth_submit": _shares(measured, "sent_levels", _CALL_LEVELS),
         "iodepth_complete": _shares(measured, "found_levels", _CALL_LEVELS),
-        **latency_distribution([found for each in _DIRECTIONS if (found := _histogram(measured, each, "total"))]),
+        **latency_distribution([found] if (found := _histogram(measured, everything, "total")) else []),
         "latency_depth": first.workload.queue_depth,
         "latency_target": 0,
         "latency_percentile": 100.0,
         "latency_window": 0,
+        **({"steadystate": first.context["steadystate"]} if "steadystate" in first.context else {}),
     }
 
 
 def _error(measured: Sequence[Measurement]) -> int:
     """The number of the error that ended a trial; 0 where none did."""
+    by_options = (int((each.context.get("ended_by") or {}).get("errno", 0)) for each in measured)
+    if found := next(filter(None, by_options), 0):
+        return found
     ended = (each.engine.get("errors") for each in measured if each.engine.get("stopped_by") == "error")
     return next((int(getattr(errno, errors[0]["name"], errno.EIO)) for errors in ended if errors), 0)
 
@@ -96,7 +132,7 @@ def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     moved: Counter[tuple[int, str]] = Counter()
     longest_ms: dict[tuple[int, str], int] = {}
     for job in jobs:
-        for direction in _DIRECTIONS:
+        for direction in directions_of(job):
             key = job["groupid"], direction
             moved[key] += job[direction]["io_bytes"]
             longest_ms[key] = max(longest_ms.get(key, 0), job[direction]["runtime"])
@@ -107,7 +143,12 @@ def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             return 0.0
         return min(100.0, 100.0 * float(job[direction]["bw_mean"]) / (moved[key] * 1000 / longest_ms[key] / 1024))
 
-    return [job | {name: job[name] | {"bw_agg": share(job, name)} for name in _DIRECTIONS} for job in jobs]
+    return [job | {name: job[name] | {"bw_agg": share(job, name)} for name in directions_of(job)} for job in jobs]
+
+
+def directions_of(job: Mapping[str, Any]) -> tuple[str, ...]:
+    """The directions that a result tells of: read, write and trim, or mixed, or all of them."""
+    return tuple(name for name in (*_DIRECTIONS, MIXED) if name in job)
 
 
 def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
@@ -162,21 +203,32 @@ def document_of(
     }
 
 
-def _direction(trials: Trials, direction: str, percentiles: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+def _told_apart(trials: Trials, asked: AskedResult) -> dict[str, Any]:
+    """The directions of a result, and its sync calls, in fio's order."""
     measured = [each for together in trials for each in together]
+    apart = {name: _direction(trials, (name,), asked) for name in _DIRECTIONS} | {"sync": _sync(measured)}
+    mixed = {MIXED: _direction(trials, _DIRECTIONS, asked)}
+    return (apart if asked.has_apart else {}) | (mixed if asked.has_mixed else {})
+
+
+def _direction(trials: Trials, directions: Sequence[str], asked: AskedResult) -> dict[str, Any]:
+    measured = [each for together in trials for each in together]
+    names = [name for direction in directions for name in operations_of(direction, measured)]
     # so that the counts over the time are the rates: of a window behind a ramp it is shorter than the window
-    seconds = sum(max(each.rated_ns([direction]) for each in together) for together in trials) / 1e9
-    counts = [each.engine["operations"].get(direction, {}) for each in measured]
+    seconds = sum(max(each.rated_ns(names) for each in together) for together in trials) / 1e9
+    counts = [each.engine["operations"].get(name, {}) for each in measured for name in names]
     count, moved = (sum(int(found.get(key, 0)) for found in counts) for key in ("count", "bytes"))
-    of_each = [[_interval_rates(each, direction) for each in together] for together in trials]
+    windows = {"bytes": asked.bw_window_ms, "count": asked.iops_window_ms}
     rates = {
-        key: np.concatenate([_summed([rates[key] for rates in together]) for together in of_each])
-        for key in ("bytes", "count")
+        key: np.concatenate(
+            [_summed([_window_rates(each, names, key, ms) for each in together]) for together in trials]
+        )
+        for key, ms in windows.items()
     }
     # a synchronous call has no submission of its own: as with fio's psync, the whole is the completion
-    total = _histogram(measured, direction, "total")
-    completion = _histogram(measured, direction, "completion") or total
-    zones = [each.engine.get("zones") or {} for each in measured] if direction == "write" else []
+    total = _histogram(measured, names, "total")
+    completion = _histogram(measured, names, "completion") or total
+    zones = [each.engine.get("zones") or {} for each in measured] if directions == ("write",) else []
     resets = {"drivelab_zone_resets": sum(found["resets"] for found in zones)} if any(zones) else {}
     return resets | {
         "io_bytes": moved,
@@ -188,9 +240,9 @@ def _direction(trials: Trials, direction: str, percentiles: Mapping[str, Sequenc
         "total_ios": count,
         "short_ios": sum(int(found.get("short", 0)) for found in counts),
         "drop_ios": 0,
-        "slat_ns": latency_stats(_histogram(measured, direction, "submission"), percentiles.get("slat_ns", ())),
-        "clat_ns": latency_stats(completion, percentiles.get("clat_ns", ())),
-        "lat_ns": latency_stats(total, percentiles.get("lat_ns", ())),
+        "slat_ns": latency_stats(_histogram(measured, names, "submission"), asked.percentiles.get("slat_ns", ())),
+        "clat_ns": latency_stats(completion, asked.percentiles.get("clat_ns", ())),
+        "lat_ns": latency_stats(total, asked.percentiles.get("lat_ns", ())),
         **rate_stats(rates["bytes"] / 1024, "bw"),
         # what part of its group's this is: known when all jobs are
         "bw_agg": 0.0,
@@ -198,13 +250,26 @@ def _direction(trials: Trials, direction: str, percentiles: Mapping[str, Sequenc
     }
 
 
-def _interval_rates(measured: Measurement, direction: str) -> Mapping[str, _Rates]:
-    """Bytes and I/Os per second in each interval."""
+def operations_of(direction: str, measured: Iterable[Measurement]) -> tuple[str, ...]:
+    """What fio counts as a direction: its engines that work on files count all that they do as reads."""
+    done = dict.fromkeys(share.operation for each in measured for share in each.workload.operations)
+    return (direction, *(name for name in done if name in TREE_OPERATIONS)) if direction == "read" else (direction,)
+
+
+def _window_rates(measured: Measurement, names: Sequence[str], key: str, window_ms: int) -> _Rates:
+    """What was done a second in each whole window of so many ms; in all of it, where it has no whole one."""
     rows = measured.intervals
-    chosen = rows.filter(pc.and_(pc.equal(rows["operation"], direction), pc.equal(rows["latency"], "total")))
-    duration_s = chosen["duration_ns"].to_numpy() / 1e9
-    lasted = duration_s > 0
-    return {key: chosen[key].to_numpy()[lasted] / duration_s[lasted] for key in ("bytes", "count")}
+    of_names = pc.is_in(rows["operation"], pa.array(names, pa.string()))
+    chosen = rows.filter(pc.and_(of_names, pc.equal(rows["latency"], "total")))
+    if not len(chosen):
+        return np.empty(0)
+    end_ns = max(measured.measured_s * 1e9, float(pc.max(pc.add(chosen["start_ns"], chosen["duration_ns"])).as_py()))
+    window_ns = min(window_ms * 1e6, end_ns)
+    place = (chosen["start_ns"].to_numpy() // window_ns).astype(np.int64)
+    sums = np.bincount(place, weights=chosen[key].to_numpy(), minlength=1)
+    # a clock's last tick is no reason to lose a window
+    whole = max(1, int(end_ns / window_ns + 1e-3))
+    return np.pad(sums, (0, max(0, whole - len(sums))))[:whole].astype(np.float64) * (1e9 / window_ns)
 
 
 def _summed(rates: Sequence[_Rates]) -> _Rates:
@@ -215,13 +280,14 @@ def _summed(rates: Sequence[_Rates]) -> _Rates:
     return whole
 
 
-def _histogram(measured: Sequence[Measurement], operation: str, latency: str) -> Histogram | None:
-    found = [each.histograms[operation, latency] for each in measured if (operation, latency) in each.histograms]
+def _histogram(measured: Sequence[Measurement], names: Sequence[str], latency: str) -> Histogram | None:
+    keys = [(name, latency) for name in names]
+    found = [each.histograms[key] for each in measured for key in keys if key in each.histograms]
     return merge(found) if found else None
 
 
 def _sync(measured: Sequence[Measurement]) -> dict[str, Any]:
-    histogram = _histogram(measured, "sync", "total")
+    histogram = _histogram(measured, ("sync",), "total")
     count = histogram.total_count if histogram else 0
     return {"total_ios": count, "lat_ns": latency_stats(histogram, PERCENTILES)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from drivelab.model.workload import TREE_OPERATIONS, Access, Workload
+from drivelab.model.workload import Access, Workload
 
 _ENGINES = {
     "uring": "io_uring",
@@ -25,13 +25,15 @@ _ORDERS = {
     ("read", "write"): ("rw", "randrw"),
     ("trim", "write"): ("trimwrite", "randtrimwrite"),
 }
+# of operations on files those that fio has an engine for, and what that is called
+_ON_FILES = {"create": "filecreate", "stat": "filestat", "delete": "filedelete"}
 _SEQUENTIAL = ("sequential", "reverse", "strided", "same")
 _SYNC_FLAGS = {"o_dsync": "dsync", "o_sync": "sync"}
 _UNITS = ((1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k"))
 
 
 def is_expressible(workload: Workload) -> bool:
-    """Whether fio has a kind of job for the workload's operations: not for trees, nor for every mix."""
+    """Whether fio has a kind of job for the workload's operations: not for all on files, nor for every mix."""
     return _operations(workload) in _ORDERS
 
 
@@ -56,7 +58,7 @@ def job_options(workload: Workload, backend: str) -> dict[str, str]:
         "bs": size_text(workload.block_sizes[0].bytes),
         "iodepth": str(workload.queue_depth),
         "numjobs": str(workload.job_count),
-        "ioengine": _ENGINES.get(backend, "psync"),
+        "ioengine": _ON_FILES.get(workload.operations[0].operation) or _ENGINES.get(backend, "psync"),
         "direct": str(int(workload.direct)),
         "filename": workload.target.path.replace(":", "\\:"),
         "offset": str(workload.target.offset_bytes),
@@ -86,8 +88,9 @@ def size_text(size_bytes: int) -> str:
 
 
 def _operations(workload: Workload) -> tuple[str, ...]:
-    names = {share.operation for share in workload.operations}
-    return () if names & set(TREE_OPERATIONS) else tuple(sorted(names))
+    names = tuple(sorted({share.operation for share in workload.operations}))
+    # its engines that work on files say that they read
+    return ("read",) if len(names) == 1 and names[0] in _ON_FILES else names
 
 
 def _limits(workload: Workload) -> dict[str, str]:

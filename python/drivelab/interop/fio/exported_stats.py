@@ -7,24 +7,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from drivelab.model.histogram import Histogram
+from drivelab.model.histogram import Histogram, bucket_low_ns
 
 # those that fio prints unless it is asked for others
 PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 _NS_EDGES = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 _MS_EDGES = (*_NS_EDGES, 2000)
+# fio's buckets of latencies: so many for each octave, and in all
+_BUCKET_BITS = 6
+_IN_OCTAVE = 1 << _BUCKET_BITS
+BUCKETS = 29 * _IN_OCTAVE
+Integers = NDArray[np.int64]
 
 
 def latency_stats(histogram: Histogram | None, percentiles: Sequence[float] = ()) -> dict[str, Any]:
     """One of fio's ``*_ns`` objects; zeros with N = 0 without a histogram, as fio writes what was not measured.
 
-    ``bins`` (the middle of each bucket, in ns, and its count) stands beside the
+    ``bins`` (counts by the values that fio's buckets stand for, in ns) stands beside the
     percentiles, as with ``--output-format=json+``.
     """
     if histogram is None or not histogram.total_count:
         return {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
-    middles = histogram.midpoints_ns()
     found: dict[str, Any] = {
         "min": histogram.minimum_ns,
         "max": histogram.maximum_ns,
@@ -34,12 +39,27 @@ def latency_stats(histogram: Histogram | None, percentiles: Sequence[float] = ()
     }
     if percentiles:
         found["percentile"] = {f"{at:.6f}": round(histogram.quantile_ns(at / 100)) for at in percentiles}
-        bins: dict[str, int] = {}
-        for middle, count in zip(middles, histogram.count, strict=True):
-            # two of the narrowest buckets may have the same middle in whole ns
-            bins[str(round(middle))] = bins.get(str(round(middle)), 0) + int(count)
-        found["bins"] = bins
+        # each of ours is a part of one of fio's
+        bucket = buckets_of(bucket_low_ns(histogram.bucket).astype(np.int64))
+        filled, place = np.unique(bucket, return_inverse=True)
+        counts = np.bincount(place, weights=histogram.count).astype(np.int64)
+        found["bins"] = dict(zip(map(str, bucket_values_ns(filled)), counts.tolist(), strict=True))
     return found
+
+
+def buckets_of(ns: Integers) -> Integers:
+    """Which of fio's buckets each latency is in: those below 128 ns have one each, further ones 64 an octave."""
+    above = np.maximum(np.frexp(np.maximum(ns, 1).astype(np.float64))[1] - 1 - _BUCKET_BITS, 0)
+    in_octave = (above + 1 << _BUCKET_BITS) + ((ns >> above) & _IN_OCTAVE - 1)
+    return np.minimum(np.where(above > 0, in_octave, ns), BUCKETS - 1).astype(np.int64)
+
+
+def bucket_values_ns(bucket: Integers) -> list[int]:
+    """The latencies that buckets of fio stand for: their middles, but for the first ones, which are one number each."""
+    above = np.maximum((bucket >> _BUCKET_BITS) - 1, 0)
+    middle = (1 << above + _BUCKET_BITS) + ((bucket % _IN_OCTAVE + 0.5) * (1 << above)).astype(np.int64)
+    values: list[int] = np.where(bucket < 2 * _IN_OCTAVE, bucket, middle).tolist()
+    return values
 
 
 def latency_distribution(histograms: Sequence[Histogram]) -> dict[str, dict[str, float]]:

@@ -9,7 +9,7 @@ from typing import Any
 from drivelab.interop.fio.exported_stats import PERCENTILES
 
 _DIRECTIONS = ("read", "write", "trim")
-_OF_GROUP = {"read": "   READ", "write": "  WRITE", "trim": "   TRIM"}
+_OF_GROUP = {"read": "   READ", "write": "  WRITE", "trim": "   TRIM", "mixed": "  MIXED"}
 _DECIMAL, _BINARY = ("", "k", "M", "G", "T", "P", "E"), ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 # digits and a point, of rates; of latencies
 _RATE_WIDTH, _LATENCY_WIDTH = 4, 6
@@ -62,7 +62,7 @@ def shortened(number: int, width: int, *, binary: bool = False) -> str:
 
 
 def _moved(job: Mapping[str, Any]) -> bool:
-    return any(job[direction]["total_ios"] for direction in _DIRECTIONS)
+    return any(job[direction]["total_ios"] for direction in _OF_GROUP if direction in job)
 
 
 def _job_lines(job: Mapping[str, Any], options: Mapping[str, str], time: str) -> Iterator[str]:
@@ -70,15 +70,15 @@ def _job_lines(job: Mapping[str, Any], options: Mapping[str, str], time: str) ->
     yield f"{job['jobname']}: (groupid={job['groupid']}, jobs={jobs}): err={job['error']:2d}: pid=0: {time}"
     if "description" in options:
         yield f"  Description  : [{options['description']}]"
-    for direction in _DIRECTIONS:
-        if job[direction]["io_bytes"]:
+    for direction in (name for name in _OF_GROUP if name in job):
+        if job[direction]["total_ios"]:
             yield from _direction_lines(direction, job[direction])
     for unit, key in (("nsec", "latency_ns"), ("usec", "latency_us"), ("msec", "latency_ms")):
         # what is there at all is told
         shares = [f"{edge}={max(share, 0.01):.2f}%" for edge, share in job[key].items() if share > 0]
         for begin in range(0, len(shares), _LATENCIES_PER_LINE):
             yield f"  lat ({unit})   : {', '.join(shares[begin : begin + _LATENCIES_PER_LINE])}"
-    if job["sync"]["lat_ns"].get("N"):
+    if "sync" in job and job["sync"]["lat_ns"].get("N"):
         yield "  fsync/fdatasync/sync_file_range:"
         yield _latency_line("sync", job["sync"]["lat_ns"])
         yield from _percentile_lines("sync", job["sync"]["lat_ns"])
@@ -89,14 +89,28 @@ def _job_lines(job: Mapping[str, Any], options: Mapping[str, str], time: str) ->
     yield f"  IO depths    : {_levels(job['iodepth_level'], ('1', '2', '4', '8', '16', '32', '>=64'))}"
     for name, key in (("submit  ", "iodepth_submit"), ("complete", "iodepth_complete")):
         yield f"     {name}  : {_levels(job[key], ('0', '4', '8', '16', '32', '64', '>=64'))}"
+    # what is told together stands where reads would
+    counted = [job.get(direction, {}) for direction in (_DIRECTIONS if "read" in job else ("mixed", *_DIRECTIONS[1:]))]
     total, short, dropped = (
-        ",".join(str(job[direction].get(key, 0)) for direction in _DIRECTIONS)
-        for key in ("total_ios", "short_ios", "drop_ios")
+        ",".join(str(each.get(key, 0)) for each in counted) for key in ("total_ios", "short_ios", "drop_ios")
     )
-    yield f"     issued rwts: total={total},{job['sync']['total_ios']} short={short},0 dropped={dropped},0"
+    syncs = job.get("sync", {}).get("total_ios", 0)
+    yield f"     issued rwts: total={total},{syncs} short={short},0 dropped={dropped},0"
     yield (
         f"     latency   : target={job['latency_target']}, window={job['latency_window']}, "
         f"percentile={job['latency_percentile']:.2f}%, depth={job['latency_depth']}"
+    )
+    if "steadystate" in job:
+        yield _steady_line(job["steadystate"])
+
+
+def _steady_line(found: Mapping[str, Any]) -> str:
+    metric, _, slope = found["ss"].partition(":")[0].partition("_")
+    number, unit = found["criterion"].rstrip("%"), "%" * found["criterion"].endswith("%")
+    return (
+        f"  steadystate  : attained={'yes' if found['attained'] else 'no'}, "
+        f"bw={_both(found['data']['bw_mean'], 'B/s')}, iops={shortened(found['data']['iops_mean'], _RATE_WIDTH)}, "
+        f"{metric}{' slope' if slope else ' mean dev'}={float(number):.3f}{unit}"
     )
 
 
@@ -161,8 +175,8 @@ def _levels(shares: Mapping[str, float], levels: Sequence[str]) -> str:
 
 
 def _group_lines(jobs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for direction in _DIRECTIONS:
-        found = [job[direction] for job in jobs if job[direction]["runtime"]]
+    for direction in _OF_GROUP:
+        found = [job[direction] for job in jobs if job.get(direction, {}).get("runtime")]
         if not found:
             continue
         runtimes = [each["runtime"] for each in found]
@@ -198,7 +212,8 @@ def _both(number: int, unit: str) -> str:
 
 def _terse_fields(job: Mapping[str, Any], version: str) -> Iterator[str]:
     yield from (str(_TERSE_VERSION), version, job["jobname"], str(job["groupid"]), str(job["error"]))
-    for direction in ("read", "write"):
+    # what is told together stands where reads would, or behind writes
+    for direction in (name for name in ("read", "write", "mixed") if name in job):
         yield from _terse_direction(job[direction])
     yield from (f"{job['usr_cpu']:f}%", f"{job['sys_cpu']:f}%", str(job["ctx"]), str(job["majf"]), str(job["minf"]))
     yield from (f"{job['iodepth_level'].get(level, 0.0):.1f}%" for level in ("1", "2", "4", "8", "16", "32", ">=64"))

@@ -22,6 +22,7 @@ Kind = Literal[
     "sizes",
     "extent",
     "duration",
+    "durations",
     "floats",
     "ranges",
     "split",

@@ -259,11 +259,11 @@ _RATE = (
         "rate_min",
         "sizes",
         "extended",
-        "noted",
-        "no job is ended for being slow: read its rate in the report",
+        "honoured",
+        "below it the job ends with an error; looked at every rate_cycle, from 2 s on",
         aliases=("ratemin",),
     ),
-    Option("rate_iops_min", "numbers", "extended", "noted", "no job is ended for being slow: read its rate"),
+    Option("rate_iops_min", "numbers", "extended", "honoured", "as rate_min"),
     Option(
         "rate_process",
         "choice",
@@ -273,7 +273,9 @@ _RATE = (
         default="linear",
         choices=("linear", "poisson"),
     ),
-    Option("rate_cycle", "number", "further", "noted", "belongs to rate_min", aliases=("ratecycle",), default="1000"),
+    Option(
+        "rate_cycle", "number", "further", "honoured", "belongs to rate_min", aliases=("ratecycle",), default="1000"
+    ),
     Option("rate_ignore_thinktime", "boolean", "further", "noted", "an open loop does not think", default="0"),
     Option(
         "thinktime",
@@ -328,7 +330,12 @@ _RATE = (
     Option("latency_percentile", "floats", "extended", "not-honoured", "belongs to latency_target", default="100"),
     Option("latency_run", "boolean", "further", "not-honoured", "belongs to latency_target", default="0"),
     Option(
-        "max_latency", "numbers", "extended", "noted", "no job is ended by a slow I/O: the maximum is in the report"
+        "max_latency",
+        "durations",
+        "extended",
+        "honoured",
+        "a slower I/O ends the job with an error, within 0.2 s; a bare number is in us",
+        unit="us",
     ),
 )
 

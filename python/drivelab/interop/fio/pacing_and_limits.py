@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from drivelab.interop.fio.ends import STEADY_OPTIONS, steady_goal
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.placing import Placing
-from drivelab.interop.fio.sizes import Amount
+from drivelab.interop.fio.sizes import Amount, ValueMistake
 from drivelab.interop.fio.translation_of_io import Direction, Issued
 
 _RATE_MAX = 1e8
@@ -26,6 +27,10 @@ def limits(options: JobOptions, placed: Placing, io: Issued) -> dict[str, Any]:
     runtime_us = options.number("runtime")
     jobs = placed.job_count
     found: dict[str, Any] = {}
+    try:
+        steady_goal({name: options.job.settings[name].text for name in STEADY_OPTIONS if options.has(name)})
+    except ValueMistake as mistake:
+        raise options.refuse("steadystate", f"steadystate={options.text('steadystate')}: {mistake}") from mistake
     if runtime_us:
         found["runtime"] = f"{runtime_us * 1000}ns"
     if options.number("ramp_time"):

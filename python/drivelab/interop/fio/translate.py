@@ -190,6 +190,8 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
     if not keys["direct"] and engine.backend != "null":
         keys |= page_cache(options, io)
     if placed.layout.kind == "file":
+        if "trim" in io.weights and engine.backend != "falloc":
+            options.tell("rw", "approximated", "holes are punched: fio trims devices only, and such a job fails there")
         keys["file_size"] = placed.layout.file_bytes
         if io.writes:
             keys["file_state"] = placed.file_state

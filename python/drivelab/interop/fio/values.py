@@ -254,6 +254,13 @@ def _duration(option: Option, text: str, _kb_base: int, surprises: list[str]) ->
     return _bounded(option, parse_time_us(first, in_seconds=option.unit == "s"), surprises)
 
 
+def _durations(option: Option, text: str, _kb_base: int, surprises: list[str]) -> PerDirection[Amount]:
+    def read(part: str) -> Amount:
+        return _bounded(option, parse_time_us(part, in_seconds=option.unit == "s"), surprises)
+
+    return _directions(text, read, marks=",:-")
+
+
 def _bounded(option: Option, amount: Amount, surprises: list[str]) -> Amount:
     if option.minimum is not None and amount.value < option.minimum:
         raise ValueMistake(f"it is at least {option.minimum}")
@@ -272,6 +279,7 @@ _READERS: dict[str, Callable[[Option, str, int, list[str]], Value]] = {
     "sizes": _per_direction,
     "extent": _extent,
     "duration": _duration,
+    "durations": _durations,
     "floats": _floats,
     "ranges": _ranges,
     "split": _split,
