@@ -26,6 +26,7 @@ from drivelab.cli.run_options import EraseOption, OverwriteOption, StrictOption
 from drivelab.interop.fio.asked_logs import LOG_OPTIONS, asked_logs
 from drivelab.interop.fio.command_line import CommandLine, placed, read_command_line, with_places
 from drivelab.interop.fio.export import fio_document
+from drivelab.interop.fio.exported_job import asked_result
 from drivelab.interop.fio.exported_text import normal_text, terse_text
 from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.translate import translate_file
@@ -178,7 +179,7 @@ def _where_every_file_is() -> Environment:
 
 def _tell_of_groups(translation: Translation, *, strict: bool) -> None:
     for job in translation.jobs:
-        if job.pattern.job_count > 1 and "group_reporting" not in (*job.given, *job.shared):
+        if job.pattern.job_count > 1 and not asked_result({**job.shared, **job.given}).is_of_group:
             what = f"{job.name}: its {job.pattern.job_count} jobs are one result, as with group_reporting"
             if strict:
                 raise DrivelabError("U036", what, do="add --group_reporting, or leave out --strict")

@@ -96,8 +96,8 @@ def _same_jobs(run: StoredRun, trials: Iterable[str], listed: Mapping[str, Mappi
         of_file = listed.get(row["workload"])
         key: object = name
         if of_file:
-            reports_as_one = (of_file["shared"] | of_file["given"]).get("group_reporting", "0") not in ("0", "false")
-            job = ("group", of_file["reporting_group"]) if reports_as_one else of_file["number"]
+            is_of_group = asked_result(of_file["shared"] | of_file["given"]).is_of_group
+            job = ("group", of_file["reporting_group"]) if is_of_group else of_file["number"]
             key = (job, bool(of_file.get("verifies")), row["repeat"])
         found.setdefault(key, []).append(name)
     return [tuple(names) for names in found.values()]

@@ -41,6 +41,8 @@ class AskedResult:
         How long each of the samples is, whose least, largest and mean are told.
     has_apart, has_mixed : bool
         Whether reads, writes and trims are told apart, and together as ``mixed``.
+    is_of_group : bool
+        Whether all jobs of a group are one result.
     """
 
     percentiles: Mapping[str, Sequence[float]]
@@ -48,6 +50,7 @@ class AskedResult:
     iops_window_ms: int = 500
     has_apart: bool = True
     has_mixed: bool = False
+    is_of_group: bool = True
 
 
 # as readers of this project's exports want it
@@ -67,6 +70,7 @@ def asked_result(options: Mapping[str, str]) -> AskedResult:
         iops_window_ms=int(options.get("iopsavgtime") or 500),
         has_apart=reporting not in ("mixed", "1"),
         has_mixed=reporting in ("mixed", "both", "1", "2"),
+        is_of_group=options.get("group_reporting", "0") not in ("0", "false"),
     )
 
 
