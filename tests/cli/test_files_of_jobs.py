@@ -79,7 +79,7 @@ def test_the_files_that_fio_leaves_are_left(tmp_path: Path, words: str) -> None:
 
 
 def test_what_drivelab_made_is_written_again_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fio("--rw=write", "--size=128k") == 0
+    assert fio("--rw=write", "--size=128k", "--eta=auto") == 0
     assert "a.0.0: made, and left there at the end (128 KiB)" in capsys.readouterr().err
     file = Path("a.0.0")
     inode, before = file.stat().st_ino, file.read_bytes()

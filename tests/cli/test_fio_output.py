@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,63 @@ def test_the_ways_in_which_scripts_look_whether_fio_is_there(capsys: pytest.Capt
     assert capsys.readouterr().out.startswith("drivelab-")
     assert run(["fio", "-h"]) == 0
     assert "Usage" in capsys.readouterr().out
+
+
+def program(*words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "drivelab", "fio", *words]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_a_job_file_may_come_through_a_pipe(name: str) -> None:
+    found = program(name, "--output-format=json", "--eta=never", given="[j]\nrw=write\nsize=64k\nfsync=1\n")
+    assert found.returncode == 0
+    assert job(found.stdout)["write"]["total_ios"] == 16
+
+
+def test_nothing_is_said_on_stderr_where_all_is_as_with_fio_and_no_progress_is_wanted() -> None:
+    words = ("--name=j", "--rw=write", "--size=64k", "--fsync=1", "--output-format=json", "--eta=never")
+    assert program(*words).stderr == ""
+    assert "mem=mmaphuge: approximated" in program(*words, "--mem=mmaphuge").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"), [(("--minimal", "--output-format=json"), "{"), (("--output-format=json", "--minimal"), "3;")]
+)
+def test_the_last_format_holds(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], begins: str) -> None:
+    assert ours(capsys, "--name=j", "--rw=read", "--size=64k", *words).startswith(begins)
+
+
+def test_a_description_stands_behind_the_drives_in_a_terse_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--name=j", "--rw=read", "--size=64k", "--description=my words", "--minimal")
+    lines = [text.strip().split(";") for text in (ours(capsys, *words), of_fio(*words))]
+    assert lines[0][-1] == lines[1][-1] == "my words"
+    assert len(lines[0]) == len(lines[1])
+
+
+@pytest.mark.parametrize("line", ["iodpeth=32", "rw = read"])
+def test_a_job_file_that_fio_would_refuse_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, line: str
+) -> None:
+    file = tmp_path / "jobs.fio"
+    file.write_text(f"[j]\nsize=64k\n{line}\n")
+    assert subprocess.run(["fio", file], cwd=tmp_path / "theirs", capture_output=True, check=False).returncode == 1
+    assert run(["fio", str(file)]) == EXIT_USAGE
+    told = capsys.readouterr().err
+    assert "error[U032]" in told
+    assert f"{file}:3" in told
+    assert "iodepth?" in told or "write rw=read" in told
+    assert not list((tmp_path / "ours").iterdir())
+
+
+def test_a_sync_call_at_the_end_of_a_file_is_made_in_every_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--name=j", "--rw=write", "--bs=4k", "--size=32k", "--loops=3", "--end_fsync=1", "--output-format=json")
+    assert job(ours(capsys, *words))["sync"]["total_ios"] == 3
+
+
+def test_what_is_done_after_the_end_is_no_window_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--name=j", "--rw=randread", "--bs=4k", "--size=16m", "--runtime=1", "--time_based", "--ioengine=libaio")
+    ours(capsys, *words, "--iodepth=16", "--direct=1", "--write_iops_log=l", "--log_avg_msec=250")
+    lines = [[int(field) for field in line.split(",")] for line in Path("l_iops.1.log").read_text().splitlines()]
+    assert [line[0] for line in lines] == [250, 500, 750, 1000]
+    assert min(line[1] for line in lines) > 0.2 * max(line[1] for line in lines)

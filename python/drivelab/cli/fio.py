@@ -29,6 +29,7 @@ from drivelab.interop.fio.export import fio_document
 from drivelab.interop.fio.exported_job import asked_result
 from drivelab.interop.fio.exported_text import normal_text, terse_text
 from drivelab.interop.fio.host import environment_of_host
+from drivelab.interop.fio.options import nearest
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import REFUSED_EFFECTS, Environment, TranslatedJob, Translation
 from drivelab.inventory.consent import Consent
@@ -82,26 +83,29 @@ def command(
     if "showcmd" in asked.program:
         print(asked.as_words(environment_of_host()))
         return EXIT_OK
-    _tell_program(asked, strict=strict)
+    is_quiet = asked.program.get("eta") == "never"
+    _tell_program(asked, strict=strict, is_quiet=is_quiet)
     is_parsed_only = "parse-only" in asked.program
     stuck = [] if is_parsed_only else put_back_left_over()
     with tempfile.TemporaryDirectory() as folder:
         found = _on_job_file(asked, Path(folder), strict=strict, plans=not is_parsed_only)
+    translation = found.translation if isinstance(found, JobFilePlan) else found
+    _refuse_unknown(translation)
+    tell_options(translation, is_brief=is_quiet)
     if not isinstance(found, JobFilePlan):
-        tell_options(found)
         return EXIT_OK
-    tell_options(found.translation)
     _tell_of_groups(found.translation, strict=strict)
     _refuse_writes(asked, found)
     require_apart(stuck, found.targets.values())
     progress = progress_of("fio", found.plan)
-    if asked.program.get("eta") == "never":
+    if is_quiet:
         progress = RunProgress("fio", awaited_of_run(found.plan), StringIO(), fillings=fillings_of_run(found.plan))
+    _require_places(asked, found)
     printed = _Printed(formats, asked.program.get("output"))
     every = asked.program.get("status-interval")
     watch = Status(interval_ns(every) if every else 0, _jobs_of_trials(found), printed.take)
     consent = Consent(tuple(erase or ()), overwrite_files=overwrite_file)
-    document, status = _run(found, progress, consent, out or default_parent(), watch)
+    document, status = _run(found, progress, consent, out or default_parent(), watch, is_quiet=is_quiet)
     printed.take(document)
     return status
 
@@ -131,7 +135,10 @@ def _jobs_of_trials(found: JobFilePlan) -> dict[str, TranslatedJob]:
 
 def _formats(program: Mapping[str, str]) -> list[str]:
     """The formats that are asked for, in the order in which fio writes them."""
-    asked = program.get("output-format", "normal").split(",") if "minimal" not in program else ["terse"]
+    asked = ["normal"]
+    for name, value in program.items():
+        if name in ("minimal", "output-format"):
+            asked = ["terse"] if name == "minimal" else value.split(",")
     asked += ["terse"] if "append-terse" in program else []
     for name in asked:
         if name not in _FORMATS:
@@ -143,14 +150,23 @@ def _formats(program: Mapping[str, str]) -> list[str]:
     return [*terse, *as_json, *(["normal"] if "normal" in asked else [])]
 
 
-def _tell_program(asked: CommandLine, *, strict: bool) -> None:
+def _tell_program(asked: CommandLine, *, strict: bool, is_quiet: bool) -> None:
     """Say what is not done of the options of the program."""
     for note in asked.notes:
         what = f"--{note.option}: {note.effect.replace('-', ' ')}: {note.what}"
         if strict and note.effect in REFUSED_EFFECTS:
             raise DrivelabError("U036", what, where=f"{note.path}:{note.line}")
-        if note.what:
+        if note.what and not (is_quiet and note.effect == "noted"):
             print_message(what)
+
+
+def _refuse_unknown(translation: Translation) -> None:
+    """As fio, which drops such a job: what was misspelt would be measured without it."""
+    for note in (each for each in translation.notes if each.effect == "unknown"):
+        what = f"{note.option} is no option that drivelab knows"
+        like = nearest(note.option)
+        do = f"{like}?" if like else "leave it out, or use fio"
+        raise DrivelabError("U032", what, where=f"{note.path}:{note.line}", do=do)
 
 
 def _on_job_file(asked: CommandLine, folder: Path, *, strict: bool, plans: bool) -> JobFilePlan | Translation:
@@ -199,11 +215,13 @@ def _run(
     consent: Consent,
     parent: Path,
     watch: Status,
+    *,
+    is_quiet: bool,
 ) -> tuple[dict[str, Any], int]:
     """The results in fio's JSON, and the exit status: that of fio, which does not judge."""
-    _require_log_places(found)
     require_possible(found.plan, found.targets, consent)
-    announce_files(found.plan, found.targets)
+    if not is_quiet:
+        announce_files(found.plan, found.targets)
     with interruptible() as stop:
         conduct = conduct_for(progress, stop, consent, stops_on_error=False)
         # fio makes no pass of its own behind a job
@@ -225,7 +243,8 @@ def _run(
     doubts = [each.text for each in outcome.findings if each.severity == "invalid" or "device_bytes" in each.evidence]
     for text in dict.fromkeys(doubts):
         print(f"not to be trusted: {text}", file=sys.stderr)
-    print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
+    if not is_quiet:
+        print_message(f"kept in {directory}; its report: drivelab report {directory.name}")
     finished = [name for name in stored.trial_names if name not in outcome.failures]
     document = watch.with_unfinished(document, finished)
     if outcome.is_interrupted:
@@ -234,8 +253,12 @@ def _run(
     return document, EXIT_FAILED if outcome.failures else EXIT_OK
 
 
-def _require_log_places(found: JobFilePlan) -> None:
-    """Return only if there are the directories that logs go to: what is measured first would be lost."""
+def _require_places(asked: CommandLine, found: JobFilePlan) -> None:
+    """Return only if there are the directories that results go to: what is measured first would be lost."""
+    output = asked.program.get("output")
+    if output and not Path(output).parent.is_dir():
+        what = f"--output={output}: there is no directory {Path(output).parent}"
+        raise DrivelabError("U006", what, do=f"mkdir -p {shlex.quote(str(Path(output).parent))}")
     for _, job in found.jobs:
         options = {**job.shared, **job.given}
         for name in (each for each in LOG_OPTIONS if options.get(each)):
@@ -253,7 +276,16 @@ def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
         trials = [trial for trial in stored.trial_names if stored.trial(trial)["workload"] == name]
         if trials and set(options) & set(LOG_OPTIONS) and (ios := stored.ios(trials[0])) is not None:
             begun = datetime.fromisoformat(stored.trial(trials[0])["started_utc"])
-            for path, text in asked_logs(job.name, options, ios, first_job, round(begun.timestamp() * 1000)):
+            runtime_ns = stored.measurement(trials[0]).workload.limits.runtime_ns
+            logs = asked_logs(
+                job.name,
+                options,
+                ios,
+                first_job,
+                begun_ms=round(begun.timestamp() * 1000),
+                runtime_ms=runtime_ns // 1_000_000,
+            )
+            for path, text in logs:
                 _write(text, path)
         first_job += job.pattern.job_count
 

@@ -168,11 +168,14 @@ def plan_job_file(
     return JobFilePlan(translation, plan, by_label, experiment, verbatim, tuple(placing.named), placing.verifies)
 
 
-def tell_options(translation: Translation) -> None:
-    """Say on stderr what became of the options of a job file, the least honoured last, and how many those are."""
+def tell_options(translation: Translation, *, is_brief: bool = False) -> None:
+    """Say on stderr what became of the options of a job file, the least honoured last, and how many those are.
+
+    What is brief is told only of those that are not done as fio does them.
+    """
     for warning in translation.warnings:
         print(f"{warning.path}:{warning.line}: {warning.what}", file=sys.stderr)
-    for line in option_lines(translation):
+    for line in option_lines(replace(translation, notes=translation.refused) if is_brief else translation):
         print(line, file=sys.stderr)
     if translation.refused:
         counts = Counter(note.effect.replace("-", " ") for note in translation.refused)

@@ -34,6 +34,8 @@ _OPTION = re.compile(r"^[ \t]*[a-z_]{1,40}([ \t]*=.*)?$", re.MULTILINE)
 # what a file says before its results may be long, and is never this long
 _LOOKED_AT_CHARACTERS = 1 << 20
 _RAW_IOPING = re.compile(r"^\s*\d+(\s+\d+){9}\s*$", re.MULTILINE)
+# a line of a log of histograms of fio
+_HISTOGRAMS = re.compile(r"\s*\d+, [0-2], \d+(, \d+){28,}\s*$", re.MULTILINE)
 
 
 def read_foreign(source: SourceText, kind: Kind | None = None) -> ForeignFile:
@@ -51,6 +53,7 @@ def read_foreign(source: SourceText, kind: Kind | None = None) -> ForeignFile:
     DrivelabError
         I501: nobody knows what it is. I502 to I505, I507: it cannot be read.
     """
+    _refuse_unread(source)
     found = kind or recognised_kind(source.text)
     if found is None and not source.text.strip():
         raise DrivelabError("I501", "it is empty", where=source.name, do="name the file that holds the results")
@@ -58,6 +61,14 @@ def read_foreign(source: SourceText, kind: Kind | None = None) -> ForeignFile:
         known = ", ".join(PROGRAMS.values())
         raise DrivelabError("I501", f"it is no result of {known}", where=source.name)
     return _READERS[found](source)
+
+
+def _refuse_unread(source: SourceText) -> None:
+    """Say of what is known and not read what it is, and what to do."""
+    if _HISTOGRAMS.match(source.text):
+        what = "it is a log of histograms of fio (write_hist_log), which is not read"
+        do = "import the JSON of the same job, made with --output-format=json+"
+        raise DrivelabError("I501", what, where=source.name, do=do)
 
 
 def recognised_kind(text: str) -> Kind | None:

@@ -52,19 +52,28 @@ def test_a_log_without_a_name_has_that_of_the_job_and_may_be_one_for_all() -> No
 
 def test_windows_have_means() -> None:
     assert logs(write_bw_log="w", log_avg_msec="8", per_job_logs="0") == {
-        "w_bw.log": "8, 500, 0, 0, 0\n16, 1000, 0, 0, 0\n"
+        # the last one ended with its last I/O, after 3 ms
+        "w_bw.log": "8, 500, 0, 0, 0\n11, 2667, 0, 0, 0\n"
     }
+
+
+def test_what_is_done_after_the_runtime_belongs_to_the_window_that_ended_then() -> None:
+    options = {"write_iops_log": "w", "log_avg_msec": "5", "per_job_logs": "0"}
+    (text,) = dict(asked_logs("job", options, IOS, 1, runtime_ms=10)).values()
+    assert text == "5, 200, 0, 0, 0\n10, 200, 0, 0, 0\n", "the read that ended after 11 ms is one of the last 5"
 
 
 @pytest.mark.parametrize(("value", "told"), [("0", "1500000"), ("1", "2000000"), ("both", "1500000, 2000000")])
 def test_windows_may_have_maxima(value: str, told: str) -> None:
     one = IOS.set_column(0, "job", [[0, 0, 0]])
     found = dict(asked_logs("job", {"write_lat_log": "w", "log_avg_msec": "100", "log_window_value": value}, one, 1))
-    assert found["w_lat.1.log"] == f"100, {told}, 0, 0, 0\n"
+    assert found["w_lat.1.log"] == f"11, {told}, 0, 0, 0\n"
 
 
 def test_a_log_may_count_from_1970() -> None:
-    found = dict(asked_logs("job", {"write_iops_log": "", "log_alternate_epoch": "1"}, IOS, 1, 1_700_000_000_000))
+    found = dict(
+        asked_logs("job", {"write_iops_log": "", "log_alternate_epoch": "1"}, IOS, 1, begun_ms=1_700_000_000_000)
+    )
     assert found["job_iops.1.log"].startswith("1700000000002, 1, ")
 
 

@@ -122,7 +122,6 @@ def test_a_line_of_the_job_file_is_a_word_of_the_command_line(tmp_path: Path) ->
         ("--name=a --size", "--size needs a value"),
         ("--name=a --client=host", "--client: drivelab does nothing of that kind"),
         ("--section=global --name=a", "no section with a job"),
-        ("-", "a pipe"),
     ],
 )
 def test_words_that_fio_would_refuse_are_refused_and_counted(words: str, why: str) -> None:

@@ -14,6 +14,7 @@ from drivelab.interop.recognise import read_foreign
 JOBS = (
     "--ioengine=null --size=64m --rw=randrw --bs=4k --iodepth=4",
     "--ioengine=psync --size=1m --rw=randwrite --bs=4k --fdatasync=1",
+    "--ioengine=psync --size=1m --rw=randrw --bs=4k --unified_rw_reporting=mixed",
     "--ioengine=libaio --iodepth=4 --size=8m --rw=randread --bs=16k",
     "--ioengine=psync --size=8m --rw=write --bsrange=4k-64k",
     "--ioengine=null --size=64m --rw=read --numjobs=2 --group_reporting",

@@ -30,7 +30,13 @@ _WINDOW_VALUES: dict[str, _Of] = {"1": "maximum", "max": "maximum", "both": "bot
 
 
 def asked_logs(
-    name: str, options: Mapping[str, str], ios: pa.Table, first_job: int, begun_ms: int = 0
+    name: str,
+    options: Mapping[str, str],
+    ios: pa.Table,
+    first_job: int,
+    *,
+    begun_ms: int = 0,
+    runtime_ms: int = 0,
 ) -> Iterator[tuple[str, str]]:
     """File names and texts of the logs of a job.
 
@@ -46,6 +52,8 @@ def asked_logs(
         How fio numbers the first of its jobs: from 1, over all jobs.
     begun_ms : int
         When it began, in ms since 1970: from then on ``log_alternate_epoch`` counts.
+    runtime_ms : int
+        When it issued no more: what was done later belongs to the window that ended then. 0: with its last I/O.
 
     Yields
     ------
@@ -61,7 +69,11 @@ def asked_logs(
             continue
         for kind in kinds:
             lines: dict[int, list[str]] = defaultdict(list)
-            found = _histograms(rows, options) if kind == "clat_hist" else _samples(rows, kind, options)
+            found = (
+                _histograms(rows, options, runtime_ms)
+                if kind == "clat_hist"
+                else _samples(rows, kind, options, runtime_ms)
+            )
             for job, time_ms, fields in found:
                 lines[0 if is_one else job].append(", ".join(map(str, (epoch_ms + time_ms, *fields))) + "\n")
             for job, texts in lines.items():
@@ -79,7 +91,9 @@ def _rows(ios: pa.Table) -> list[_Row]:
     return sorted(rows, key=lambda row: row["done_ns"])
 
 
-def _samples(rows: list[_Row], kind: str, options: Mapping[str, str]) -> Iterator[tuple[int, int, list[int]]]:
+def _samples(
+    rows: list[_Row], kind: str, options: Mapping[str, str], runtime_ms: int
+) -> Iterator[tuple[int, int, list[int]]]:
     """Job, time and the other fields of each line: of an I/O, or of those of a window."""
     window_ms = int(options.get("log_avg_msec") or 0)
     has_offset = options.get("log_offset", "0") not in ("0", "")
@@ -93,16 +107,16 @@ def _samples(rows: list[_Row], kind: str, options: Mapping[str, str]) -> Iterato
             yield row["job"], row["done_ns"] // _MS, fields
         return
     of = _WINDOW_VALUES.get(options.get("log_window_value", "avg"), "mean")
-    for (window, job, direction), found in _windows(rows, window_ms):
+    for end_ms, job, direction, length_ms, found in _windows(rows, window_ms, runtime_ms):
         values = {
-            "bw": sum(row["size_bytes"] for row in found) / 1.024 / window_ms,
-            "iops": len(found) * 1e3 / window_ms,
+            "bw": sum(row["size_bytes"] for row in found) / 1.024 / length_ms,
+            "iops": len(found) * 1e3 / length_ms,
         }
         told = [values[kind]] if kind in values else _of_window([row[_LATENCIES[kind]] or 0 for row in found], of)
         if kind in values and of == "both":
             told *= 2
         place = [0] if has_offset else []
-        yield job, (window + 1) * window_ms, [*map(round, told), direction, 0, *place, _PRIORITY]
+        yield job, end_ms, [*map(round, told), direction, 0, *place, _PRIORITY]
 
 
 def _of_window(values: Sequence[int], of: _Of) -> list[float]:
@@ -111,22 +125,27 @@ def _of_window(values: Sequence[int], of: _Of) -> list[float]:
     return told[of]
 
 
-def _windows(rows: list[_Row], window_ms: int) -> list[tuple[tuple[int, int, int], list[_Row]]]:
-    """The I/Os of each window, job and direction, in that order."""
+def _windows(rows: list[_Row], window_ms: int, runtime_ms: int) -> Iterator[tuple[int, int, int, float, list[_Row]]]:
+    """End in ms, job, direction, length in ms and the I/Os of each window, in that order; the last may be shorter."""
+    last_ns = min(rows[-1]["done_ns"], (runtime_ms or np.inf) * _MS) if rows else 0
     windows: dict[tuple[int, int, int], list[_Row]] = defaultdict(list)
     for row in rows:
-        windows[row["done_ns"] // (_MS * window_ms), row["job"], row["operation"]].append(row)
-    return sorted(windows.items())
+        # what is done at its very end belongs to it
+        place = max(0, min(row["done_ns"], int(last_ns)) - 1) // (_MS * window_ms)
+        windows[place, row["job"], row["operation"]].append(row)
+    for (place, job, direction), found in sorted(windows.items()):
+        length_ms = min(window_ms, max(1.0, last_ns / _MS - place * window_ms))
+        yield place * window_ms + round(length_ms), job, direction, length_ms, found
 
 
-def _histograms(rows: list[_Row], options: Mapping[str, str]) -> Iterator[tuple[int, int, list[int]]]:
+def _histograms(rows: list[_Row], options: Mapping[str, str], runtime_ms: int) -> Iterator[tuple[int, int, list[int]]]:
     """Job, time and the other fields of each line: direction, block size and the counts of each bucket."""
     # without a window the file is empty, as fio's is
     window_ms = int(options.get("log_hist_msec") or 0)
     # so many buckets become one
     joined = 1 << int(options.get("log_hist_coarseness") or 0)
-    for (window, job, direction), found in _windows(rows, window_ms) if window_ms else ():
+    for end_ms, job, direction, _, found in _windows(rows, window_ms, runtime_ms) if window_ms else ():
         bucket = buckets_of(np.array([row["completion"] for row in found]))
         counts = np.bincount(bucket // joined, minlength=BUCKETS // joined)
         smallest = min(row["size_bytes"] for row in found)
-        yield job, (window + 1) * window_ms, [direction, smallest, *counts.tolist()]
+        yield job, end_ms, [direction, smallest, *counts.tolist()]

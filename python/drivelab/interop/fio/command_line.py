@@ -133,8 +133,7 @@ def read_command_line(words: Sequence[str]) -> CommandLine:
         read.
     """
     reader = _Reader(words)
-    for word, number in reader.positional():
-        reader.files.append((word, number))
+    reader.files += reader.positional()
     sections, *others = reader.sections_of_files()
     if others:
         sections = [*_apart(sections, waits=False), *(job for each in others for job in _apart(each, waits=True))]
@@ -188,19 +187,19 @@ class _Reader:
 
     words: Sequence[str]
     sections: list[Section] = field(default_factory=list)
-    files: list[tuple[str, int]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     program: dict[str, str] = field(default_factory=dict)
     notes: list[OptionNote] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
-    def positional(self) -> Iterator[tuple[str, int]]:
+    def positional(self) -> Iterator[str]:
         """The words that are no options, which are taken on the way."""
         number = 0
         while number < len(self.words):
             word = self.words[number]
             number += 1
             if not word.startswith("-") or word == "-":
-                yield word, number
+                yield word
                 continue
             typed, equals, value = word.lstrip("-").partition("=")
             name = _full_name(typed, number)
@@ -221,9 +220,7 @@ class _Reader:
     def sections_of_files(self) -> list[list[Section]]:
         """The jobs of the command line and of the first job file, then those of each other one, as far as asked for."""
         found = [list(self.sections)]
-        for place, (word, number) in enumerate(self.files):
-            if word == "-":
-                raise _refused("a job file cannot be read from a pipe", number, do="write it to a file")
+        for place, word in enumerate(self.files):
             found += [[]] if place else []
             found[-1] += read_sections(Path(word))
         names = [each.name for part in found for each in part if not each.is_global]
@@ -240,6 +237,8 @@ class _Reader:
             if value == _GLOBAL:
                 raise _refused("[global] is no section with a job", number, do="name a job")
             self.kept.append(value or "")
+        # the last one holds, also against another that says something else
+        self.program.pop(name, None)
         self.program[name] = value or ""
         self.notes.append(OptionNote(name, value or "", number, word.effect, word.what, PLACE))
 

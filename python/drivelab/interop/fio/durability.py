@@ -20,7 +20,7 @@ def durability(options: JobOptions, io: Issued, range_bytes: int = 0) -> dict[st
     engine = options.text("ioengine").partition(":")[0]
     ways = _asked(options)
     if not ways:
-        return {"durability": "fsync", "sync_every_writes": "end"} if at_end else {}
+        return _at_ends(options, io, at_end[0], range_bytes) if at_end else {}
     (name, keys), *others = ways
     for other, _keys in others:
         options.tell(other, "not-honoured", f"there is one way to make writes durable: {name}")
@@ -44,6 +44,17 @@ def durability(options: JobOptions, io: Issued, range_bytes: int = 0) -> dict[st
     if at_end or _syncs_within_a_block(options, io, range_bytes, keys["sync_every_writes"]):
         keys["last_sync"] = "always"
     return keys
+
+
+def _at_ends(options: JobOptions, io: Issued, name: str, range_bytes: int) -> dict[str, Any]:
+    """A call at the end, as fio makes one whenever it closes a file: at the end of each pass."""
+    if options.number("loops") > 1 and not options.truth("time_based"):
+        size = max(io.all_sizes)
+        is_plain = set(io.weights) == {"write"} and len(io.all_sizes) == 1 and not options.has("io_size")
+        if is_plain and options.number("numjobs") == options.number("nrfiles") == 1 and range_bytes >= size:
+            return {"durability": "fsync", "sync_every_writes": range_bytes // size}
+        options.tell(name, "approximated", "one call at the end of all passes; fio makes one at the end of each")
+    return {"durability": "fsync", "sync_every_writes": "end"}
 
 
 def _syncs_within_a_block(options: JobOptions, io: Issued, range_bytes: int, every: int) -> bool:

@@ -42,7 +42,9 @@ def terse_text(document: Mapping[str, Any]) -> str:
     """A line of version 3 for each job, with semicolons between the fields."""
     version = str(document["fio version"])
     drives = "".join(f";{field}" for drive in document.get("disk_util", ()) for field in _terse_drive(drive))
-    return "".join(f"{';'.join(_terse_fields(job, version))}{drives}\n" for job in document["jobs"])
+    return "".join(
+        f"{';'.join(_terse_fields(job, version))}{drives}{_terse_description(job)}\n" for job in document["jobs"]
+    )
 
 
 def shortened(number: int, width: int, *, binary: bool = False) -> str:
@@ -221,8 +223,12 @@ def _terse_fields(job: Mapping[str, Any], version: str) -> Iterator[str]:
     of_us["2"] += math.fsum(job["latency_ns"].values())
     yield from (f"{share:.2f}%" for share in of_us.values())
     yield from (f"{job['latency_ms'][edge]:.2f}%" for edge in _MILLISECONDS)
-    if "description" in job["job options"]:
-        yield job["job options"]["description"]
+
+
+def _terse_description(job: Mapping[str, Any]) -> str:
+    """What stands behind everything else."""
+    text = job["job options"].get("description")
+    return f";{text}" if text else ""
 
 
 def _terse_direction(found: Mapping[str, Any]) -> Iterator[str]:

@@ -187,7 +187,7 @@ _ENGINE = (
         "iomem_align", "number", "further", "noted", "buffers are aligned to pages", aliases=("mem_align",), default="0"
     ),
     Option("hugepage-size", "size", "further", "noted", "buffers are ordinary memory"),
-    Option("lockmem", "size", "further", "noted", "no memory is locked", default="0"),
+    Option("lockmem", "size", "further", "not-honoured", "no memory is locked", default="0"),
 )
 
 _ORDER_OF_JOBS = (

@@ -113,8 +113,15 @@ _RESULTS = (
         choices=("avg", "max", "both", "0", "1"),
     ),
     Option("log_offset", "boolean", "extended", "honoured", "lines have the offset of their I/O", default="0"),
-    Option("log_prio", "boolean", "accepted", "noted", "priorities are not recorded", default="0"),
-    Option("log_issue_time", "boolean", "accepted", "noted", "record_ios keeps when each I/O was issued", default="0"),
+    Option("log_prio", "boolean", "accepted", "not-honoured", "priorities are not recorded", default="0"),
+    Option(
+        "log_issue_time",
+        "boolean",
+        "accepted",
+        "not-honoured",
+        "record_ios keeps when each I/O was issued",
+        default="0",
+    ),
     Option("log_compression", "number", "further", "noted", "what is stored is compressed"),
     Option("log_compression_cpus", "text", "further", "noted", "what is stored is compressed"),
     Option("log_store_compressed", "boolean", "further", "noted", "what is stored is compressed", default="0"),
@@ -132,13 +139,13 @@ _RESULTS = (
     ),
     Option("bwavgtime", "number", "further", "honoured", _SAMPLES, default="500", minimum=1),
     Option("iopsavgtime", "number", "further", "honoured", _SAMPLES, default="500", minimum=1),
-    Option("stats", "boolean", "further", "noted", "every job is measured", default="1"),
+    Option("stats", "boolean", "further", "approximated", "every job is in the results", default="1"),
     Option("clat_percentiles", "boolean", "extended", "honoured", _ALL_QUANTILES, default="1"),
     Option("lat_percentiles", "boolean", "extended", "honoured", _ALL_QUANTILES, default="0"),
     Option("slat_percentiles", "boolean", "extended", "honoured", _ALL_QUANTILES, default="0"),
     Option("percentile_list", "floats", "extended", "honoured", _ALL_QUANTILES),
     Option(
-        "significant_figures", "number", "further", "noted", "numbers have as many digits as they carry", default="4"
+        "significant_figures", "number", "further", "not-honoured", "numbers have as many digits as with 4", default="4"
     ),
     Option("block_error_percentiles", "boolean", "further", "noted", "errors are counted", default="0"),
     Option("disk_util", "boolean", "extended", "noted", "the kernel's counters are read, always", default="1"),
@@ -232,12 +239,14 @@ _RESULTS = (
         default="1024",
         choices=("1024", "1000"),
     ),
-    Option("unit_base", "choice", "further", "noted", "rates are in bytes", choices=("0", "8", "1")),
+    Option(
+        "unit_base", "choice", "further", "not-honoured", "rates are in bytes", default="0", choices=("0", "8", "1")
+    ),
     Option("profile", "text", "further", "not-honoured", "no profiles"),
 )
 
 _REPLAY = (
-    Option("write_iolog", "text", "further", "noted", "record_ios keeps every I/O"),
+    Option("write_iolog", "text", "further", "not-honoured", "`drivelab io --record-ios` keeps every I/O"),
     Option(
         "read_iolog",
         "text",

@@ -362,6 +362,8 @@ def _state_of_existing(placed: Placing, options: JobOptions, io: Issued) -> File
     if not options.truth("file_append"):
         return "overwrite"
     is_alone = placed.job_count == placed.job_files.count == 1
+    if options.number("loops") > 1:
+        options.tell("file_append", "approximated", "every pass appends; fio ends with the first")
     if set(io.weights) == {"write"} and io.access["kind"] == "sequential" and is_alone:
         return "append"
     options.tell("file_append", "not-honoured", "only one job that writes in order can append")

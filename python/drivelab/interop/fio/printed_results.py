@@ -25,7 +25,7 @@ _JOB = re.compile(
     re.MULTILINE,
 )
 _DIRECTION = re.compile(
-    r"^\s+(?P<name>read|write|trim)\s*: (?:IOPS=(?P<iops>[^,]+), BW=\S+ \([^)]*\)\((?P<moved>[^/]+)/"
+    r"^\s+(?P<name>read|write|trim|mixed)\s*: (?:IOPS=(?P<iops>[^,]+), BW=\S+ \([^)]*\)\((?P<moved>[^/]+)/"
     r"|io=(?P<old_moved>[^,]+), bw=[^,]+, iops=(?P<old_iops>[^,]+), runt=\s*)(?P<runtime>\d+)msec"
 )
 _LATENCY = re.compile(
@@ -45,6 +45,7 @@ _SIZES = re.compile(r"(?:\([RWT]\) )?([\d.]+[kKMGT]?i?B?)-([\d.]+[kKMGT]?i?B?)")
 _NUMBER = re.compile(r"([\d.]+)\s*([kKMGTP]?)(i?)B?")
 _UNIT_NS = {"nsec": 1, "usec": 1000, "msec": 1_000_000}
 _DIRECTIONS = ("read", "write", "trim")
+_MIXED = "mixed"
 _NAME_OF_SYNC = "fsync/fdatasync"
 
 
@@ -127,7 +128,7 @@ def _job(match: re.Match[str], text: str, options: Mapping[str, str]) -> dict[st
             job |= {"usr_cpu": float(found[1]), "sys_cpu": float(found[2])}
         elif found := _ISSUED.match(line):
             _count(job, [int(count or 0) for count in found.groups()[:4] if found[1]] or _old_counts(found))
-    moved = [job[name] for name in _DIRECTIONS if name in job]
+    moved = [job[name] for name in (*_DIRECTIONS, _MIXED) if name in job]
     if "usr_cpu" in job and moved:
         # shares are of the time of all jobs together
         job["job_runtime"] = int(match["jobs"]) * max(one["runtime"] for one in moved)
@@ -163,7 +164,9 @@ def _old_counts(found: re.Match[str]) -> list[int]:
 def _count(job: dict[str, Any], counts: list[int]) -> None:
     """How many I/Os there were is whole, and so are the rates and bytes that follow from it."""
     sizes = job["job options"].get("bs", "").split(",")
-    for place, (name, count) in enumerate(zip((*_DIRECTIONS, "sync"), counts, strict=False)):
+    # where nothing is told apart all is counted as if it were reads
+    names = _DIRECTIONS if _MIXED not in job or _DIRECTIONS[0] in job else (_MIXED, *_DIRECTIONS[1:])
+    for place, (name, count) in enumerate(zip((*names, "sync"), counts, strict=False)):
         own = job.get(name)
         if own is None:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from drivelab.store.regular_file import opened_regular
 FILE_BYTES_MAX = 2**22
 SETTINGS_MAX = 20_000
 INCLUDE_DEPTH_MAX = 8
+# what a job file is called that comes from a pipe
+PIPE = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +131,16 @@ class _Reader:
     def _lines(self, path: Path, *, included_at: Place | None = None) -> Iterator[Line]:
         where = str(included_at or path)
         try:
-            if not path.is_file():
+            if included_at is None and (str(path) == PIPE or path.is_fifo()):
+                # it was named: what comes is waited for, as by fio
+                with sys.stdin.buffer if str(path) == PIPE else path.open("rb") as file:
+                    content = file.read(FILE_BYTES_MAX + 1)
+            elif not path.is_file():
                 kind = "is no file" if path.exists() else "does not exist"
                 raise DrivelabError("U030", f"{path} {kind}", where=where)
-            with opened_regular(path) as file:
-                content = file.read(FILE_BYTES_MAX + 1)
+            else:
+                with opened_regular(path) as file:
+                    content = file.read(FILE_BYTES_MAX + 1)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise DrivelabError("U030", f"{path} cannot be read: {reason}", where=where) from error

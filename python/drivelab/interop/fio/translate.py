@@ -40,6 +40,7 @@ _COPIES_MAX = 64
 _DEPTH_MAX = 4096
 _JOBS_MAX = 1024
 _NULL_BYTES_MAX = 2**24
+_LARGE_PAGES = ("shmhuge", "mmaphuge", "cudamalloc")
 _REFUSED_SHOWN_MAX = 8
 
 
@@ -175,6 +176,8 @@ def _block_keys(options: JobOptions, engine: Engine, io: Issued, placed: Placing
         raise options.refuse("size", what, code="U033", do="use a larger size or a smaller bs")
     keys = io.keys() | limits(options, placed, io) | pacing(options, placed, io)
     keys |= durability(options, io, placed.range_bytes) | zoned_drive(options)
+    if options.choice("mem").word in _LARGE_PAGES:
+        options.tell("mem", "approximated", "buffers are ordinary memory")
     keys["queue_depth"] = _depth(options, engine, placed)
     keys |= engine.batches(
         keys["queue_depth"],

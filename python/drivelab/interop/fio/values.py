@@ -92,7 +92,7 @@ def parse_value(option: Option, text: str | None, *, kb_base: int = 1024) -> tup
     """
     surprises: list[str] = []
     if text is not None and option.kind == "choice" and text != text.lstrip():
-        surprises.append(f"fio 3.33 refuses the blank before {text.strip()}: write {option.name}={text.strip()}")
+        raise ValueMistake(f"fio 3.33 refuses the blank before {text.strip()}: write {option.name}={text.strip()}")
     if option.kind in ("flag", "boolean"):
         return _truth(option, text if text is None else text.strip()), surprises
     if option.kind == "text":
