@@ -14,7 +14,6 @@ from drivelab.interop.recognise import read_foreign
 JOBS = (
     "--ioengine=null --size=64m --rw=randrw --bs=4k --iodepth=4",
     "--ioengine=psync --size=1m --rw=randwrite --bs=4k --fdatasync=1",
-    "--ioengine=psync --size=1m --rw=randrw --bs=4k --unified_rw_reporting=mixed",
     "--ioengine=libaio --iodepth=4 --size=8m --rw=randread --bs=16k",
     "--ioengine=psync --size=8m --rw=write --bsrange=4k-64k",
     "--ioengine=null --size=64m --rw=read --numjobs=2 --group_reporting",
@@ -90,6 +89,17 @@ def test_normal_and_terse_output_become_what_the_json_of_the_run_becomes(options
         assert all(asked[key] == value for key, value in seen.items() if key not in ("target", "access", "backend"))
         assert of_normal[name].is_direct is None
         assert of_terse[name].known.model_fields_set <= {"target"}
+
+
+@pytest.mark.needs_tool("fio")
+@pytest.mark.parametrize("how", ["mixed", "both"])
+def test_reads_and_writes_together_are_read_from_normal_output_as_from_json(how: str, tmp_path: Path) -> None:
+    job = f"--ioengine=null --size=64m --rw=randrw --bs=4k --unified_rw_reporting={how}"
+    _, normal, document = run_by_fio(job, tmp_path)
+    (of_text,), (exact,) = (trials(name, text).values() for name, text in (("a.txt", normal), ("a.json", document)))
+    assert set(of_text.operations) == set(exact.operations)
+    for metric in ("read_iops", "write_iops") if how == "both" else ("iops",):
+        assert number(of_text, metric) == pytest.approx(number(exact, metric), rel=0.012)
 
 
 @pytest.mark.needs_tool("fio")

@@ -246,7 +246,7 @@ _RESULTS = (
 )
 
 _REPLAY = (
-    Option("write_iolog", "text", "further", "not-honoured", "`drivelab io --record-ios` keeps every I/O"),
+    Option("write_iolog", "text", "further", "not-honoured", "`--record FILE.parquet` of `drivelab io` keeps each"),
     Option(
         "read_iolog",
         "text",
