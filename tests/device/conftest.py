@@ -15,7 +15,8 @@ from device.program import Drivelab
 def drivelab(tmp_path: Path) -> Iterator[Drivelab]:
     program = Drivelab(tmp_path)
     yield program
-    program.run("restore")
+    if program.left_over():
+        program.run("restore")
 
 
 @pytest.fixture

@@ -120,6 +120,8 @@ pub struct Job<B> {
     addresses: Vec<Addresses>,
     /// Where operations on files go; the blocks of a target have addresses.
     turns: Option<Turns>,
+    /// Bytes since the page cache was given up, and after how many it is, where no order begins again.
+    pass: (u64, u64),
     /// Whose turn it is among several files.
     files: Option<FileTurns>,
     /// Where the I/Os of a recording go.
@@ -187,16 +189,16 @@ impl<B: Backend> Job<B> {
         };
         let mut streams = |file_start| workload.accesses().map(|access| stream(access, file_start)).collect();
         let files = FileTurns::of_job(workload, start + length, &mut streams);
-        let addresses = streams(0);
         let mix = Mix::new(workload);
         let plain = Plain::of::<B>(&parts, mix.only(), window.stops_at_range_end());
         let entries = workload.recording.as_ref().map(|recording| recording.of_job(parts.job));
         Self {
+            addresses: streams(0),
             buffers,
             clock,
             random,
-            addresses,
             turns,
+            pass: (0, workload.bytes_of_pass(all_files)),
             files,
             recorded: entries.clone().map(RecordedPlaces::new),
             mix,
@@ -312,7 +314,7 @@ impl<B: Backend> Job<B> {
             // what cannot fail is not asked whether it has: that costs each I/O
             let next = if B::IS_ON_ZONES { self.next_on_zones()? } else { self.next_place(now) };
             let Some((operation, offset, size)) = next else { return Ok(()) };
-            let is_late = self.drop_cache_at_new_pass() || B::IS_ON_ZONES;
+            let is_late = self.drop_cache_at_new_pass(size) || B::IS_ON_ZONES;
             let is_alone = B::TRIMS_ALONE && operation == Operation::Trim;
             if is_alone {
                 now = self.clear_the_way()?;

@@ -382,6 +382,13 @@ impl Workload {
         least.filter(|_| self.ramp_ns == 0).unwrap_or(u64::MAX)
     }
 
+    /// After how many bytes the page cache is given up where no order begins again: as many as the range has.
+    #[must_use]
+    pub fn bytes_of_pass(&self, length: u64) -> u64 {
+        let is_endless = self.accesses().all(Access::is_endless) && !self.covers_range_once();
+        if is_endless { length } else { u64::MAX }
+    }
+
     /// Whether nothing but the range limits the run.
     #[must_use]
     pub fn covers_range_once(&self) -> bool {

@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
-from drivelab.cli.run_end import show
 from drivelab.cli.run_options import DetailsOption, EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
 from drivelab.run.interruption import interruptible
@@ -63,6 +62,9 @@ def command(
             progress = progress_of("resume", rest.plan, rest.completed)
             conduct = conduct_for(progress, stop, consent, stops_on_error=on_error == "stop")
             outcome = go_on_with_run(writer, rest.plan, rest.targets, conduct, completed=rest.completed)
+    # imported here: what shows a run is as large as all that comes before it
+    from drivelab.cli.run_end import show
+
     return show(directory, outcome, stop, as_json=as_json, details=details)
 
 

@@ -11,7 +11,6 @@ import typer
 from drivelab.cli.conduct import announce_changes, announce_files, conduct_for, progress_of, put_back_left_over
 from drivelab.cli.plan import AskedPlan, asked_plan, nothing_left_over, show_plan
 from drivelab.cli.price_option import PriceOption, prices_of_targets
-from drivelab.cli.run_end import show
 from drivelab.cli.run_options import (
     DetailsOption,
     EraseOption,
@@ -102,6 +101,9 @@ def command(
         )
         parent = out or default_parent()
         directory, outcome = record_run(asked.plan, asked.experiment, asked.targets, parent, conduct)
+    # imported here: what shows a run is as large as all that comes before it
+    from drivelab.cli.run_end import show
+
     return show(directory, outcome, stop, as_json=as_json, details=details)
 
 

@@ -277,7 +277,8 @@ class Workload(FrozenModel):
     run side by side, each in its own part of the range unless ``share_range`` is set; with ``own_files`` each has all
     of its own ``job_files``. ``shift_bytes`` is added to every aligned offset. The kernel is told of the order of
     addresses by ``cache_advice``, and with ``drop_cache_each_pass`` the page cache gives up what it holds of the range
-    whenever an order begins again: it stays cold. Of workloads that run at the same time one begins ``start_delay_ns``
+    whenever an order begins again, or, where none does, after as many bytes: it stays cold.
+    Of workloads that run at the same time one begins ``start_delay_ns``
     later, and with ``ends_others`` its end is that of all.
     ``ramp_ns`` of I/O precede the measured window and are not counted.
     With ``stat_before_write`` the file's attributes are asked for before each write, as programs do that look how

@@ -128,7 +128,8 @@ class WorkloadKeys(FrozenModel):
     cache_advice: CacheAdvice = key(
         "none", "what the kernel is told of the order of addresses; it reads farther ahead, or nothing ahead")
     drop_cache_each_pass: bool = key(
-        False, "whether the page cache gives up the range whenever an order of addresses begins again")
+        False, "whether the page cache gives up the range whenever an order of addresses begins again, or, where none "
+        "does, after as many bytes as the range has")
     stat_before_write: bool = key(
         False, "whether the file's attributes are asked for before each write, as programs do that look how much room "
         "is left")

@@ -22,9 +22,9 @@ impl<B: Backend> Job<B> {
         next
     }
 
-    /// Gives up what the page cache holds of the job's range if an order has just begun again; whether it did.
+    /// Gives up what the page cache holds of the job's range if a pass has just begun with an I/O; whether it did.
     #[inline]
-    pub(super) fn drop_cache_at_new_pass(&mut self) -> bool {
+    pub(super) fn drop_cache_at_new_pass(&mut self, size: u32) -> bool {
         if self.parts.cached.is_empty() {
             return false;
         }
@@ -32,6 +32,9 @@ impl<B: Backend> Job<B> {
         for addresses in &mut self.addresses {
             begins_again |= addresses.take_wrapped();
         }
+        let (done, whole) = self.pass;
+        begins_again |= done >= whole;
+        self.pass.0 = if begins_again { 0 } else { done } + u64::from(size);
         if begins_again {
             self.parts.cached.iter().for_each(CachedRange::drop_pages);
         }

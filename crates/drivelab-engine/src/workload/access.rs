@@ -99,6 +99,13 @@ impl Access {
         let is_plain = self.run_blocks <= 1 && self.random_fraction >= 1.0;
         self.covers_once && is_plain && self.kind == AccessKind::Random
     }
+
+    /// Whether the order never begins again: random places, of which any may come at any time.
+    #[must_use]
+    pub fn is_endless(&self) -> bool {
+        use AccessKind::{Reverse, Same, Sequential, Strided};
+        !self.covers_once && !matches!(self.kind, Sequential | Reverse | Strided | Same)
+    }
 }
 
 pub(super) fn one() -> u64 {

@@ -44,6 +44,8 @@ def limits(options: JobOptions, placed: Placing, io: Issued) -> dict[str, Any]:
                 options.tell("loops", "noted", "it goes on until runtime is over")
             return found
         options.tell("time_based", "noted", "there is no runtime, so fio takes no notice of it")
+    if options.number("loops") > 1 and io.is_random:
+        options.tell("loops", "noted", "each pass has a random order of its own; fio repeats the first")
     moved = _moved_bytes(options, placed, io)
     if moved:
         found["bytes"] = moved

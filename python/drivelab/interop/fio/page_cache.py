@@ -18,8 +18,7 @@ def page_cache(options: JobOptions, io: Issued) -> dict[str, Any]:
         found["cache_advice"] = advice
     # with gaps fio reaches no end of a file, and gives up what is cached of it only before the first pass
     if options.truth("invalidate") and _goes_round(options) and not io.access.get("stride_bytes"):
-        found["drop_cache_each_pass"] = True
-        _tell_of_orders_without_passes(options, io)
+        found |= _at_each_pass(options, io)
     return found
 
 
@@ -36,9 +35,12 @@ def _goes_round(options: JobOptions) -> bool:
     return options.truth("time_based") or options.number("loops") > 1 or options.has("io_size")
 
 
-def _tell_of_orders_without_passes(options: JobOptions, io: Issued) -> None:
-    """Fio knows a pass by its loop, or by a map of all blocks; drivelab by an order that begins again."""
-    endless = io.is_random and not all(order.get("covers_once") for order in io.orders.values())
+def _at_each_pass(options: JobOptions, io: Issued) -> dict[str, Any]:
+    """Fio knows a pass of a random order by its map of all blocks: without one there is none."""
+    if not io.is_random or all(order.get("covers_once") for order in io.orders.values()):
+        return {"drop_cache_each_pass": True}
     has_map = options.choice("random_distribution").word == "random" and not options.truth("norandommap")
-    if endless and (has_map or not options.truth("time_based")):
-        options.tell("invalidate", "approximated", "given up before the first pass, and not before each")
+    if not has_map:
+        return {}
+    options.tell("invalidate", "approximated", "given up after as many bytes as the range has")
+    return {"drop_cache_each_pass": True}
