@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from device.program import Drivelab, wait_for_line
-from drivelab.cli import resume
+from drivelab.cli import run_end
 from drivelab.cli.main import run as run_command
 from drivelab.store.read import open_run
 
@@ -99,7 +99,7 @@ def place(half: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.setenv("DRIVELAB_SCRATCH", str(half.folder / "scratch"))
     monkeypatch.chdir(half.canaries)
     # the report is written into the run's directory, and takes longer than all else
-    monkeypatch.setattr(resume, "show", lambda *_, **__: 0)
+    monkeypatch.setattr(run_end, "show", lambda *_, **__: 0)
     yield half
     assert list(half.target.iterdir()) == []
 

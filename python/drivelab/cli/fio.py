@@ -276,14 +276,15 @@ def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
         trials = [trial for trial in stored.trial_names if stored.trial(trial)["workload"] == name]
         if trials and set(options) & set(LOG_OPTIONS) and (ios := stored.ios(trials[0])) is not None:
             begun = datetime.fromisoformat(stored.trial(trials[0])["started_utc"])
-            runtime_ns = stored.measurement(trials[0]).workload.limits.runtime_ns
+            measured = stored.measurement(trials[0])
+            ended_by_time = measured.engine.get("stopped_by") == "runtime" and not measured.workload.ramp_ns
             logs = asked_logs(
                 job.name,
                 options,
                 ios,
                 first_job,
                 begun_ms=round(begun.timestamp() * 1000),
-                runtime_ms=runtime_ns // 1_000_000,
+                runtime_ms=measured.workload.limits.runtime_ns // 1_000_000 if ended_by_time else 0,
             )
             for path, text in logs:
                 _write(text, path)

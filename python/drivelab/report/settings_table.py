@@ -77,7 +77,7 @@ def _settings(trial: TrialContent) -> list[Setting]:
     wanted = workload.get("direct")
     agrees = None if direct is None and wanted is None else direct == wanted
     found.append(Setting("page cache bypassed", _yes(wanted), _yes(direct), agrees))
-    found += [_queue_depth(workload, achieved), _bytes(trial), _length(workload, engine)]
+    found += [_queue_depth(workload, achieved), _bytes(trial), _length(trial)]
     if engine.get("arrivals"):
         found.append(_arrivals(workload, engine["arrivals"]))
     return found
@@ -137,7 +137,8 @@ def _bytes(trial: TrialContent) -> Setting:
     return Setting("bytes issued, seen by the drive", format_bytes(issued), format_bytes(seen), agrees)
 
 
-def _length(workload: Mapping[str, Any], engine: Mapping[str, Any]) -> Setting:
+def _length(trial: TrialContent) -> Setting:
+    workload, engine, ended = trial.workload, trial.engine, trial.context.get("ended_by") or {}
     limits = workload.get("limits", {})
     asked = []
     if limits.get("runtime_ns"):
@@ -147,7 +148,7 @@ def _length(workload: Mapping[str, Any], engine: Mapping[str, Any]) -> Setting:
     if limits.get("bytes"):
         asked.append(format_bytes(limits["bytes"]))
     achieved = format_duration_ns(engine.get("measured_ns", 0)) if engine.get("measured_ns") != 0 else _NOT_TOLD
-    remark = _ENDINGS.get(str(engine.get("stopped_by")), "")
+    remark = ended.get("why") or _ENDINGS.get(str(engine.get("stopped_by")), "")
     unlimited = "no limit" if "limits" in workload else _NOT_TOLD
     return Setting("length", " or ".join(asked) or unlimited, achieved, None, remark)
 

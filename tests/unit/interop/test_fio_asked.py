@@ -63,6 +63,13 @@ def test_what_is_done_after_the_runtime_belongs_to_the_window_that_ended_then() 
     assert text == "5, 200, 0, 0, 0\n10, 200, 0, 0, 0\n", "the read that ended after 11 ms is one of the last 5"
 
 
+def test_the_last_window_of_a_runtime_ends_with_it_and_not_with_the_last_io() -> None:
+    (text,) = dict(
+        asked_logs("job", {"write_iops_log": "w", "log_avg_msec": "6", "per_job_logs": "0"}, IOS, 1, runtime_ms=12)
+    ).values()
+    assert text == "6, 167, 0, 0, 0\n12, 167, 0, 0, 0\n"
+
+
 @pytest.mark.parametrize(("value", "told"), [("0", "1500000"), ("1", "2000000"), ("both", "1500000, 2000000")])
 def test_windows_may_have_maxima(value: str, told: str) -> None:
     one = IOS.set_column(0, "job", [[0, 0, 0]])

@@ -53,7 +53,7 @@ def asked_logs(
     begun_ms : int
         When it began, in ms since 1970: from then on ``log_alternate_epoch`` counts.
     runtime_ms : int
-        When it issued no more: what was done later belongs to the window that ended then. 0: with its last I/O.
+        Where time ended it, when: what was done later belongs to the window that ended then. 0: with its last I/O.
 
     Yields
     ------
@@ -127,11 +127,11 @@ def _of_window(values: Sequence[int], of: _Of) -> list[float]:
 
 def _windows(rows: list[_Row], window_ms: int, runtime_ms: int) -> Iterator[tuple[int, int, int, float, list[_Row]]]:
     """End in ms, job, direction, length in ms and the I/Os of each window, in that order; the last may be shorter."""
-    last_ns = min(rows[-1]["done_ns"], (runtime_ms or np.inf) * _MS) if rows else 0
+    last_ns = runtime_ms * _MS or max((row["done_ns"] for row in rows), default=0)
     windows: dict[tuple[int, int, int], list[_Row]] = defaultdict(list)
     for row in rows:
         # what is done at its very end belongs to it
-        place = max(0, min(row["done_ns"], int(last_ns)) - 1) // (_MS * window_ms)
+        place = max(0, min(row["done_ns"], last_ns) - 1) // (_MS * window_ms)
         windows[place, row["job"], row["operation"]].append(row)
     for (place, job, direction), found in sorted(windows.items()):
         length_ms = min(window_ms, max(1.0, last_ns / _MS - place * window_ms))

@@ -63,14 +63,17 @@ class SteadyGoal:
     ramp_s: float
     every_s: float
 
+    def slope(self, values: list[float]) -> float:
+        """The slope of a window's values from one to the next, where it decides; else 0."""
+        return float(np.polyfit(np.arange(len(values)), values, 1)[0]) if self.is_slope and len(values) > 1 else 0.0
+
+    def max_deviation(self, values: list[float]) -> float:
+        """How far the value of a window that is furthest from their mean is from it, where that decides; else 0."""
+        return 0.0 if self.is_slope else float(np.abs(np.array(values) - np.mean(values)).max())
+
     def criterion(self, values: list[float]) -> float:
-        """How far values of a window are from steady: by their slope, or by the one furthest from their mean."""
-        mean = float(np.mean(values))
-        if self.is_slope:
-            slope = float(np.polyfit(np.arange(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
-            off = abs(slope)
-        else:
-            off = max(abs(value - mean) for value in values)
+        """How far values of a window are from steady."""
+        off, mean = abs(self.slope(values)) + self.max_deviation(values), float(np.mean(values))
         return 100 * off / mean if self.is_percent and mean else off
 
 
@@ -122,16 +125,16 @@ class EndWatch:
         if goal is None:
             return None
         values = self._values(goal)
-        criterion = goal.criterion(values) if values else 0.0
+        criterion, slope, most = (
+            (goal.criterion(values), goal.slope(values), goal.max_deviation(values)) if values else (0.0, 0.0, 0.0)
+        )
         unit = "%" if goal.is_percent else ""
-        slope = float(np.polyfit(np.arange(len(values)), values, 1)[0]) if goal.is_slope and len(values) > 1 else 0.0
-        mean = float(np.mean(values)) if values else 0.0
         return {
             "ss": f"{goal.metric}{'_slope' if goal.is_slope else ''}:{goal.limit:f}{unit}",
             "duration": goal.seconds,
             "attained": int(self._is_steady),
             "criterion": f"{criterion:f}{unit}",
-            "max_deviation": 0.0 if goal.is_slope or not values else max(abs(value - mean) for value in values),
+            "max_deviation": most,
             "slope": slope,
             "data": {
                 "bw_mean": round(float(np.mean(self._bytes))) if self._bytes else 0,
