@@ -275,16 +275,16 @@ def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
         options = {**job.shared, **job.given}
         trials = [trial for trial in stored.trial_names if stored.trial(trial)["workload"] == name]
         if trials and set(options) & set(LOG_OPTIONS) and (ios := stored.ios(trials[0])) is not None:
-            begun = datetime.fromisoformat(stored.trial(trials[0])["started_utc"])
-            measured = stored.measurement(trials[0])
-            ended_by_time = measured.engine.get("stopped_by") == "runtime" and not measured.workload.ramp_ns
+            row = stored.trial(trials[0])
+            begun = datetime.fromisoformat(row["started_utc"])
+            ended_by_time = row["stopped_by"] == "runtime" and not job.pattern.ramp
             logs = asked_logs(
                 job.name,
                 options,
                 ios,
                 first_job,
                 begun_ms=round(begun.timestamp() * 1000),
-                runtime_ms=measured.workload.limits.runtime_ns // 1_000_000 if ended_by_time else 0,
+                runtime_ms=job.pattern.runtime // 1_000_000 if ended_by_time else 0,
             )
             for path, text in logs:
                 _write(text, path)

@@ -62,7 +62,7 @@ def asked_logs(
         ``log_offset``, priority. Of a histogram time, direction, block size and the counts of fio's buckets.
     """
     is_one = options.get("per_job_logs", "1") == "0"
-    epoch_ms = begun_ms if options.get("log_alternate_epoch", "0") not in ("0", "") else 0
+    epoch_ms = begun_ms if _is_on(options, "log_alternate_epoch") else 0
     rows = _rows(ios)
     for option, kinds in _KINDS.items():
         if option not in options:
@@ -81,6 +81,10 @@ def asked_logs(
                 yield f"{options[option] or name}_{kind}{number}.log", "".join(texts)
 
 
+def _is_on(options: Mapping[str, str], name: str) -> bool:
+    return options.get(name, "0") not in ("0", "")
+
+
 def _rows(ios: pa.Table) -> list[_Row]:
     """Reads, writes and trims that went well, in the order of completion."""
     rows = [row for row in ios.to_pylist() if row["operation"] < _DIRECTIONS and row["result"] >= 0]
@@ -96,7 +100,7 @@ def _samples(
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Job, time and the other fields of each line: of an I/O, or of those of a window."""
     window_ms = int(options.get("log_avg_msec") or 0)
-    has_offset = options.get("log_offset", "0") not in ("0", "")
+    has_offset = _is_on(options, "log_offset")
     if not window_ms:
         for row in rows:
             spent_s = max(row["total_latency_ns"], 1) / 1e9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from drivelab.interop.fio.asked_logs import LOG_OPTIONS
 from drivelab.interop.fio.job_file import read_settings
-from drivelab.interop.fio.options import BY_NAME
+from drivelab.interop.fio.options import BY_NAME, nearest
 from drivelab.interop.fio.syntax import Line, Place, Section, read_sections
 from drivelab.interop.fio.translated import Effect, Environment, OptionNote, Translation
 from drivelab.model.errors import DrivelabError
@@ -269,11 +268,11 @@ def _full_name(typed: str, number: int) -> str:
         return found[0]
     if found:
         raise _refused(f"--{typed} may be {', '.join(found[:4])}", number, do="write it out")
-    like = difflib.get_close_matches(typed, names, n=1, cutoff=0.7)
+    like = nearest(typed, names)
     raise _refused(
         f"--{typed} is no option that drivelab knows",
         number,
-        do=f"--{like[0]}?" if like else "leave it out, or use fio",
+        do=f"--{like}?" if like else "leave it out, or use fio",
     )
 
 

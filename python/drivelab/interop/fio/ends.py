@@ -77,6 +77,22 @@ class SteadyGoal:
         return 100 * off / mean if self.is_percent and mean else off
 
 
+@dataclass(slots=True)
+class _Samples:
+    """Of what is seen of a job again and again, those that lie so far apart at least."""
+
+    every_s: float
+    last: Counted | None = None
+
+    def before(self, now: Counted) -> Counted | None:
+        """The sample before, where this is the next one."""
+        last = self.last
+        if last is None or now.counted_s - last.counted_s >= self.every_s:
+            self.last = now
+            return last
+        return None
+
+
 class EndWatch:
     """Decides, as a job goes on, whether it ends.
 
@@ -99,13 +115,12 @@ class EndWatch:
         self._slowest_ns = {name: value * 1000 for name, value in self._of_directions(options, "max_latency").items()}
         self._least_iops = self._of_directions(options, "rate_iops_min")
         self._least_bytes = self._of_directions(options, "rate_min")
-        self._cycle_s = _amount(options, "rate_cycle", self._kb_base) / 1000
-        self._since: Counted | None = None
+        self._of_rates = _Samples(_amount(options, "rate_cycle", self._kb_base) / 1000)
         self._goal = steady_goal(options)
+        self._of_steadiness = _Samples(self._goal.every_s if self._goal else 0.0)
         # of each second of the window: I/Os and bytes a second
         self._iops: list[float] = []
         self._bytes: list[float] = []
-        self._sampled: Counted | None = None
         self.ended_by: EndedBy | None = None
         self._is_steady = False
 
@@ -150,7 +165,7 @@ class EndWatch:
     def _too_slow(self, now: Counted) -> EndedBy | None:
         for direction, limit_ns in self._slowest_ns.items():
             found_ns = now.slowest_ns.get(direction, 0)
-            if limit_ns and found_ns > limit_ns:
+            if found_ns > limit_ns:
                 what = f"latency of {found_ns} nsec exceeds specified max ({limit_ns} nsec): {direction}"
                 return EndedBy("max_latency", what, errno.ETIMEDOUT)
         return None
@@ -158,21 +173,17 @@ class EndWatch:
     def _rate_too_low(self, now: Counted) -> EndedBy | None:
         if not (self._least_iops or self._least_bytes) or now.elapsed_s < _FIRST_RATE_S:
             return None
-        since = self._since
-        if since is None:
-            self._since = now
+        before = self._of_rates.before(now)
+        if before is None:
             return None
-        spent_s = now.counted_s - since.counted_s
-        if spent_s < self._cycle_s:
-            return None
-        self._since = now
-        for name, least, before, after, unit in (
-            ("rate_iops_min", self._least_iops, since.counts, now.counts, "IOPS"),
-            ("rate_min", self._least_bytes, since.bytes, now.bytes, "B/s"),
+        spent_s = now.counted_s - before.counted_s
+        for name, least, done, was, unit in (
+            ("rate_iops_min", self._least_iops, now.counts, before.counts, "IOPS"),
+            ("rate_min", self._least_bytes, now.bytes, before.bytes, "B/s"),
         ):
             for direction, wanted in least.items():
-                found = (after.get(direction, 0) - before.get(direction, 0)) / spent_s / self._job_count
-                if direction in after and wanted and found < wanted:
+                found = (done.get(direction, 0) - was.get(direction, 0)) / spent_s / self._job_count
+                if direction in done and found < wanted:
                     return EndedBy(name, f"{name}={wanted} not met, got {found:.0f} {unit}", errno.EIO)
         return None
 
@@ -180,14 +191,10 @@ class EndWatch:
         goal = self._goal
         if goal is None or now.elapsed_s < goal.ramp_s:
             return None
-        before = self._sampled
+        before = self._of_steadiness.before(now)
         if before is None:
-            self._sampled = now
             return None
         spent_s = now.counted_s - before.counted_s
-        if spent_s < goal.every_s:
-            return None
-        self._sampled = now
         size = max(1, round(goal.seconds / goal.every_s))
         for values, done, was in ((self._iops, now.counts, before.counts), (self._bytes, now.bytes, before.bytes)):
             values.append(sum(done.get(name, 0) - was.get(name, 0) for name in _DIRECTIONS) / spent_s)

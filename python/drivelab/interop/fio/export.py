@@ -69,7 +69,7 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     listed = {job["workload"]: job for job in run.record.job_file.get("jobs", ())}
     by_workload = {workload: asked_result(job["shared"] | job["given"]) for workload, job in listed.items()}
     asked = {name: by_workload.get(run.trial(name)["workload"], USUAL_RESULT) for name in trials}
-    groups = _same_jobs(run, trials, listed)
+    groups = _same_jobs(run, asked, listed)
     results = _jobs(run, trials, asked, groups)
     document = _document(run, results, trials.values())
     document["global options"] = dict(run.record.job_file.get("shared", {}))
@@ -88,16 +88,17 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     return document, done.left_out
 
 
-def _same_jobs(run: StoredRun, trials: Iterable[str], listed: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
+def _same_jobs(
+    run: StoredRun, asked: Mapping[str, AskedResult], listed: Mapping[str, Mapping[str, Any]]
+) -> list[tuple[str, ...]]:
     """The trials, those together that are one result: one job on several targets, or a group that reports as one."""
     found: dict[object, list[str]] = {}
-    for name in trials:
+    for name, result in asked.items():
         row = run.trial(name)
         of_file = listed.get(row["workload"])
         key: object = name
         if of_file:
-            is_of_group = asked_result(of_file["shared"] | of_file["given"]).is_of_group
-            job = ("group", of_file["reporting_group"]) if is_of_group else of_file["number"]
+            job = ("group", of_file["reporting_group"]) if result.is_of_group else of_file["number"]
             key = (job, bool(of_file.get("verifies")), row["repeat"])
         found.setdefault(key, []).append(name)
     return [tuple(names) for names in found.values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import replace
 
 from drivelab.interop.fio import options_of_io, options_of_jobs, options_of_results
@@ -20,7 +21,7 @@ READ_FIRST = ("kb_base", "unit_base", "cpus_allowed_policy", "lockfile")
 READ_LAST = ("filename", "filename_format")
 
 
-def nearest(name: str) -> str:
+def nearest(name: str, among: Iterable[str] = BY_NAME) -> str:
     """The known name that is most like `name`; "" when none is."""
-    found = difflib.get_close_matches(name, BY_NAME, n=1, cutoff=0.7)
+    found = difflib.get_close_matches(name, list(among), n=1, cutoff=0.7)
     return found[0] if found else ""

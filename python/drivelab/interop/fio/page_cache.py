@@ -37,10 +37,10 @@ def _goes_round(options: JobOptions) -> bool:
 
 def _at_each_pass(options: JobOptions, io: Issued) -> dict[str, Any]:
     """Fio knows a pass of a random order by its map of all blocks: without one there is none."""
-    if not io.is_random or all(order.get("covers_once") for order in io.orders.values()):
-        return {"drop_cache_each_pass": True}
+    is_endless = io.is_random and not all(order.get("covers_once") for order in io.orders.values())
     has_map = options.choice("random_distribution").word == "random" and not options.truth("norandommap")
-    if not has_map:
+    if is_endless and not has_map:
         return {}
-    options.tell("invalidate", "approximated", "given up after as many bytes as the range has")
+    if is_endless:
+        options.tell("invalidate", "approximated", "given up after as many bytes as the range has")
     return {"drop_cache_each_pass": True}
