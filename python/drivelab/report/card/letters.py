@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -25,6 +26,7 @@ def width_px(text: str, size_px: float, *, bold: bool = False) -> float:
     return sum(map(_width_em, text)) * size_px * (_BOLD if bold else 1.0)
 
 
+@functools.lru_cache(maxsize=4096)
 def _width_em(letter: str) -> float:
     if letter in "ijlI.,:;'|!()[]{}/\\ `\u00a0\u202ftfr-":
         return _NARROW

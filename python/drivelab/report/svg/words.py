@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from html import escape
@@ -14,6 +15,8 @@ _SIZE = re.compile(r"font-size:\s*([0-9.]+)px")
 LINE_EM = 1.3
 
 
+# every figure is drawn for several widths with the same words
+@functools.lru_cache(maxsize=16384)
 def told(markup: str) -> str:
     """A text as HTML that holds nothing but text, line breaks and bold words."""
     return "<br>".join("".join(map(_told_run, runs_of(line))) for line in lines_of(markup))
@@ -50,6 +53,7 @@ def runs_of(line: str) -> Iterator[tuple[str, bool, float]]:
         yield _written_out(line[at:]), is_bold, size
 
 
+@functools.lru_cache(maxsize=16384)
 def wide(markup: str, size_px: float) -> float:
     """The room that a text takes at most."""
     return max(
