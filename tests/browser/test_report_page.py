@@ -12,16 +12,16 @@ from playwright.sync_api import Browser, Page
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from large_run import write_large_run
-from make_runs import HOSTILE_MODEL, NAMES, build
+from make_runs import HOSTILE_MODEL, NAMES
 
 from browser.page_log import PageLog
 from browser.tab_key import missed_by_tab
-from drivelab.analyse.summary import summarise
 from drivelab.joint_report import joint_report
 from drivelab.report.html import write_html_report
 from drivelab.report.placed import WIDTHS_PX
 from drivelab.store.read import StoredRun, open_run
 
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 pytestmark = [pytest.mark.needs_tool("chromium")]
 WIDTHS = (1440, 768, 390)
 LARGE = "large-run"
@@ -50,9 +50,9 @@ class OpenedPage:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The reports of the golden runs and of one with a thousand trials, by name."""
+    """The reports of the golden runs and of one with hundreds of trials, by name."""
     directory = tmp_path_factory.mktemp("reports")
-    runs = [*build(directory / "runs", summarise), write_large_run(directory / "runs" / LARGE, shifts=4)]
+    runs = [*(GOLDEN / "runs" / name for name in NAMES), write_large_run(directory / LARGE, shifts=2)]
     return {path.name: _report(open_run(path), directory / f"{path.name}.html") for path in runs}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from drivelab.inventory.block_devices import backing_file_of
 from drivelab.inventory.mounts import read_mounts
+from warm_program import warm_program
 
 SMALL = """
 format = 1
@@ -59,9 +60,7 @@ class Drivelab:
         return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=self.environment)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments)
-        out, err = process.communicate()
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        return warm_program().run(arguments, self.environment)
 
     def left_over(self) -> list[str]:
         """Every scratch file, loop device, mount and journal that is still there."""

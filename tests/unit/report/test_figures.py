@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,17 @@ AXIS = re.compile(r"[xy]axis\d*")
 COLOUR = re.compile(r"var\(--[a-z0-9-]+\)|rgba\(0,0,0,0\)")
 
 
+_drawn: dict[Path, list[Figure]] = {}
+
+
 def figures_of(run: StoredRun) -> list[Figure]:
+    """Each run's are made once for all tests here, which only look at them."""
+    if run.directory not in _drawn:
+        _drawn[run.directory] = _figures_of(run)
+    return _drawn[run.directory]
+
+
+def _figures_of(run: StoredRun) -> list[Figure]:
     answer = answer_of_run(run) if "plan" in run.run_json else RunAnswer()
     trials = gather(run, answer).trials
     made = [make(trials) for make in MAKERS]

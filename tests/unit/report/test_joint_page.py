@@ -76,8 +76,16 @@ def golden() -> Joint:
     return joint_report(runs, [load_reference(name) for name in reference_names()])
 
 
-def test_every_anchor_stands_once_and_every_link_leads_somewhere(golden: Joint, tmp_path: Path) -> None:
-    _, elements = written(golden, tmp_path)
+@pytest.fixture(scope="module")
+def golden_page(golden: Joint, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Elements]:
+    """Their page, and what it is made of."""
+    return written(golden, tmp_path_factory.mktemp("golden"))
+
+
+def test_every_anchor_stands_once_and_every_link_leads_somewhere(
+    golden: Joint, golden_page: tuple[str, Elements]
+) -> None:
+    _, elements = golden_page
     assert [name for name, count in Counter(elements.ids).items() if count > 1] == []
     inner = {str(a["href"])[1:] for tag, a in elements.tags if tag == "a" and str(a.get("href")).startswith("#")}
     assert inner <= set(elements.ids)
@@ -86,8 +94,8 @@ def test_every_anchor_stands_once_and_every_link_leads_somewhere(golden: Joint, 
     assert len(downloads) == len(set(downloads))
 
 
-def test_the_page_begins_with_what_a_busy_reader_wants(golden: Joint, tmp_path: Path) -> None:
-    text, _ = written(golden, tmp_path)
+def test_the_page_begins_with_what_a_busy_reader_wants(golden: Joint, golden_page: tuple[str, Elements]) -> None:
+    text, _ = golden_page
     first_table, first_figure = golden.tables[0], golden.figures[0]
     order = [f"<h1>{golden.question}", 'class="sentence"', f'id="{first_figure.key}"', f'id="table-{first_table.key}"']
     order += ['id="differences"', f'id="table-{golden.tables[1].key}"', 'id="run-1"', 'id="run-2"', 'id="sources"']
@@ -95,28 +103,29 @@ def test_the_page_begins_with_what_a_busy_reader_wants(golden: Joint, tmp_path: 
     assert places == sorted(places)
 
 
-def test_the_page_of_all_runs_and_pages_is_of_bearable_size(golden: Joint, tmp_path: Path) -> None:
-    text, elements = written(golden, tmp_path)
+def test_the_page_of_all_runs_and_pages_is_of_bearable_size(golden_page: tuple[str, Elements]) -> None:
+    text, elements = golden_page
     assert len(text.encode()) < PAGE_BYTES_MAX
     assert text.count("<script>") == 1
     assert all(json.loads(drawing) for drawing in elements.drawings)
 
 
 def test_runs_that_would_make_the_page_too_heavy_come_without_figures(
-    golden: Joint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    joint = joint_report([open_run(RUNS / name) for name in ("check-hostile-names", "ssd-latency-scratch")])
     monkeypatch.setattr(joint_page, "ROOM_BYTES", PAGE_BYTES_MAX)
-    whole = joint_page_of(golden)
+    whole = joint_page_of(joint)
     used = sum(page.figure_bytes for page in whole.runs) + sum(placed.byte_count for placed in whole.figures)
-    needed = used + RUN_BYTES * len(golden.runs)
+    needed = used + RUN_BYTES * len(joint.runs)
     monkeypatch.setattr(joint_page, "ROOM_BYTES", needed)
-    assert not any(page.has_figures_left_out for page in joint_page_of(golden).runs)
+    assert not any(page.has_figures_left_out for page in joint_page_of(joint).runs)
     monkeypatch.setattr(joint_page, "ROOM_BYTES", needed - 1)
-    cut = joint_page_of(golden)
+    cut = joint_page_of(joint)
     left_out = [page for page in cut.runs if page.has_figures_left_out]
-    assert [page.number for page in left_out] == [len(golden.runs)]
+    assert [page.number for page in left_out] == [len(joint.runs)]
     assert left_out[0].figures == ()
-    text, _ = written(golden, tmp_path)
+    text, _ = written(joint, tmp_path)
     assert text.count("Its figures are left out here") == 1
 
 
