@@ -30,7 +30,7 @@ from cases import (
     start_up,
 )
 from file_operations import FILES_KI, bonnie_version, file_operations
-from fio_agreement import JOB_FILES, agreement
+from fio_agreement import JOB_FILES, Agreement, agreement
 from peers import fio_version
 from program_forecasts import RUN_S, Forecasted, forecasts
 from program_forecasts import table as forecast_table
@@ -152,17 +152,19 @@ def engine_part(options: argparse.Namespace) -> str:
     return page(rows, (target, write_target), options)
 
 
-def agreement_part(rows: list[Row], options: argparse.Namespace) -> str:
+def agreement_part(rows: list[Agreement], options: argparse.Namespace) -> str:
     """Job files run by both."""
     lines = [
         AGREEMENT,
         'Written by `make bench`, or alone by `make bench ARGS="--only job-files"`, as root. Each of',
-        f"{len(JOB_FILES)} job files was run by `drivelab run JOBS.fio` and by fio, in turn, on a loop device that",
-        f"reads and writes a file in {options.directory} with O_DIRECT: {options.rounds} pairs of",
-        f"{min(options.seconds, JOB_SECONDS_MAX):g} s.",
-        "Numbers are medians; the ratio is that of the",
-        "pairs, ours over theirs, with the smallest and the largest. The mean latency is fio's `lat`: from the",
-        "submission of an I/O to its completion, without the sync call after it.",
+        f"{len(JOB_FILES)} job files was run by `drivelab run JOBS.fio`, by fio, and by fio once more, in turn, on a",
+        f"loop device that reads and writes a file in {options.directory} with O_DIRECT: {options.rounds} rounds of",
+        f"{min(options.seconds, JOB_SECONDS_MAX):g} s each. Numbers are medians; ratios are medians of those of the",
+        "rounds, with the smallest and the largest. How far fio is from itself says how much this machine can tell.",
+        "The mean latency is fio's `lat`: from the submission of an I/O to its completion, without the sync call after",
+        "it.",
+        "",
+        *(_within(rows, quantity) for quantity in ("IOPS", "mean latency (ns)")),
         "",
         "On a loop device over memory nothing takes time but the two programs, the kernel and where it lets them run:",
         "with one I/O outstanding the thread that issues and the loop device's worker settle on one processor or on",
@@ -176,9 +178,23 @@ def agreement_part(rows: list[Row], options: argparse.Namespace) -> str:
         "",
         *_machine(fio_version()),
         "",
-        *table(rows),
+        "| case | quantity | drivelab | fio | drivelab / fio | fio / itself |",
+        "|---|---|---:|---:|---:|---:|",
+        *map(_agreement_line, rows),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _within(rows: list[Agreement], quantity: str) -> str:
+    of_it = [row for row in rows if row.beside_fio.quantity == quantity]
+    ours, itself = (sum(map(test, of_it)) for test in (Agreement.is_close, Agreement.is_itself_close))
+    return f"Within 5 %: {quantity}, {ours} of {len(of_it)} rows; of fio beside itself, {itself}."
+
+
+def _agreement_line(row: Agreement) -> str:
+    ours = row.beside_fio
+    ratios = " | ".join(map(ratio_text, (ours, row.fio_beside_itself)))
+    return f"| {ours.case} | {ours.quantity} | {ours.ours:,.4g} | {ours.theirs:,.4g} | {ratios} |"
 
 
 def files_part(rows: list[Row], options: argparse.Namespace) -> str:
@@ -330,10 +346,14 @@ def table(rows: list[Row]) -> list[str]:
     """Rows of the page as a table."""
     lines = ["| case | quantity | drivelab | peer | ratio | target |", "|---|---|---:|---:|---:|---|"]
     for row in rows:
-        ratio = f"{row.ratio:.3g} ({row.lowest_ratio:.2g} to {row.highest_ratio:.2g})"
-        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {ratio}"
+        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {ratio_text(row)}"
         lines.append(f"| {row.case} | {row.quantity} | {numbers} | {row.target} |")
     return lines
+
+
+def ratio_text(row: Row) -> str:
+    """The ratio, and how far it spreads."""
+    return f"{row.ratio:.3g} ({row.lowest_ratio:.2g} to {row.highest_ratio:.2g})"
 
 
 def page(rows: list[Row], targets: tuple[str, str], options: argparse.Namespace) -> str:

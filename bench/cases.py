@@ -66,18 +66,21 @@ Runner = Callable[[], Cost]
 
 def alternate(rounds: int, ours: Runner, theirs: Runner, *, warm_up: bool = True) -> tuple[list[Cost], list[Cost]]:
     """Both in turn, each first every other time, after one round that is not counted."""
-    if warm_up:
-        ours()
-        theirs()
-    all_ours, all_theirs = [], []
-    for number in range(rounds):
-        if number % 2:
-            all_theirs.append(theirs())
-            all_ours.append(ours())
-        else:
-            all_ours.append(ours())
-            all_theirs.append(theirs())
+    all_ours, all_theirs = in_turn(rounds, ours, theirs, warm_up=warm_up)
     return all_ours, all_theirs
+
+
+def in_turn(rounds: int, *runners: Runner, warm_up: bool = True) -> list[list[Cost]]:
+    """What each finds, one after the other, another of them first each time, after one round that is not counted."""
+    if warm_up:
+        for run in runners:
+            run()
+    found: list[list[Cost]] = [[] for _ in runners]
+    for first in range(rounds):
+        for place in range(len(runners)):
+            turn = (first + place) % len(runners)
+            found[turn].append(runners[turn]())
+    return found
 
 
 def random_read(path: str, backend: str, queue_depth: int, runtime_s: float, *, record: bool = False) -> Workload:

@@ -10,14 +10,16 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from cases import Row, alternate
+from cases import Row, in_turn
 
 from drivelab.model.estimate import Estimate
 from drivelab.store.read import open_run
 
 SIZE_BYTES = 256 * 2**20
+CLOSE = (0.95, 1.05)
 DIRECTIONS = ("read", "write")
 # what a job file says beside its jobs: the device, and how long
 GLOBAL = "[global]\nfilename={device}\nsize=100%\nrandrepeat=0\ntime_based\nruntime={runtime_ms}ms\nthread\n"
@@ -86,21 +88,39 @@ class Found:
     mean_ns: Mapping[str, float]
 
 
-def agreement(rounds: int, runtime_s: float, directory: Path) -> list[Row]:
-    """IOPS and mean latency of every job file, by drivelab and by fio in turn, on a loop device over a file there."""
+@dataclass(frozen=True)
+class Agreement:
+    """A quantity of a job as both programs find it, and as fio finds it when it runs once more in the same round."""
+
+    beside_fio: Row
+    fio_beside_itself: Row
+
+    def is_close(self) -> bool:
+        """Whether drivelab's is within 5 % of fio's."""
+        return CLOSE[0] <= self.beside_fio.ratio <= CLOSE[1]
+
+    def is_itself_close(self) -> bool:
+        """Whether fio's own is, of which the truth is 1."""
+        return CLOSE[0] <= self.fio_beside_itself.ratio <= CLOSE[1]
+
+
+def agreement(rounds: int, runtime_s: float, directory: Path) -> list[Agreement]:
+    """IOPS and mean latency of every job file, by drivelab, by fio and by fio again, on a loop device over a file."""
     rows = []
     with _written_device(directory) as device, tempfile.TemporaryDirectory(prefix="drivelab-bench-") as folder:
         for title, jobs in JOB_FILES.items():
             path = Path(folder) / "jobs.fio"
             path.write_text(GLOBAL.format(device=device, runtime_ms=round(1000 * runtime_s)) + jobs)
-            ours, theirs = alternate(
-                rounds, lambda path=path: _by_drivelab(path, device), lambda path=path: _by_fio(path)
-            )
+            by_fio = partial(_by_fio, path)
+            ours, theirs, again = in_turn(rounds, partial(_by_drivelab, path, device), by_fio, by_fio)
             for job in ours[0].iops:
                 named = f"{title}: {job}" if len(ours[0].iops) > 1 else title
                 for quantity, values in (("IOPS", "iops"), ("mean latency (ns)", "mean_ns")):
-                    pair = (tuple(getattr(one, values)[job] for one in found) for found in (ours, theirs))
-                    rows.append(Row(named, quantity, *pair, "0.95 to 1.05"))
+                    each = [tuple(getattr(one, values)[job] for one in found) for found in (ours, theirs, again)]
+                    beside_fio, beside_itself = (
+                        Row(named, quantity, found, each[1], "0.95 to 1.05") for found in (each[0], each[2])
+                    )
+                    rows.append(Agreement(beside_fio, beside_itself))
     return rows
 
 
