@@ -148,6 +148,7 @@ def test_what_engines_of_files_do_is_a_result(capsys: pytest.CaptureFixture[str]
         (("--rw=trim", "--size=1m"), "rw"),
         (("--rw=read", "--size=1m", "--continue_on_error=all"), "continue_on_error"),
         (("--rw=read", "--size=1m", "--kb_base=1000"), "kb_base"),
+        (("--ioengine=filestat", "--nrfiles=3", "--filesize=4k"), "ioengine"),
     ],
 )
 def test_what_is_not_done_as_fio_does_it_is_told_and_refused_when_that_is_asked_for(

@@ -79,6 +79,11 @@ def test_a_tree_is_not_told_of_options_that_nobody_wrote(jobs: Any) -> None:
     assert [note.option for note in job.notes if note.effect == "noted"] == ["filesize"]
 
 
+def test_engines_of_files_leave_alone_what_this_computer_has_cached(jobs: Any) -> None:
+    (job,) = jobs("[job]\nioengine=filestat\nnrfiles=3\nfilesize=4k\n")
+    assert not job.layout.drop_page_cache
+
+
 def test_jobs_are_called_by_their_own_section_and_files_by_its_head(jobs: Any) -> None:
     found = jobs("[global]\nname=all\nsize=64k\n[file1]\n[file2]\n[file3]\nname=own\n")
     assert [each.name for each in found] == ["file1", "file2", "own"]

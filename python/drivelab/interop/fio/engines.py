@@ -56,6 +56,11 @@ class Engine:
         }
 
 
+def _on_files(name: str, operation: TreeOperationName, what: str) -> Engine:
+    where = "in a directory of drivelab's own, which is removed: no files are left for another job"
+    return Engine(name, "auto", tree_operation=operation, effect="approximated", what=f"{what} {where}")
+
+
 _FAMILY = (
     Engine("psync", "sync", what="pread and pwrite"),
     Engine("sync", "sync", what="pread and pwrite; fio seeks first"),
@@ -94,18 +99,12 @@ _FAMILY = (
     Engine("splice", "splice", what="splice and vmsplice: pages through a pipe"),
     Engine("falloc", "falloc", what="fallocate instead of reads and writes, a hole for each trim; no data is moved"),
     Engine("null", "null", is_synchronous=False, what="no I/O: what drivelab itself costs"),
-    Engine("filecreate", "auto", tree_operation="create", what="files are created, empty"),
-    Engine("filestat", "auto", tree_operation="stat", what="files are looked at"),
-    Engine("filedelete", "auto", tree_operation="delete", what="files are deleted"),
-    Engine("dircreate", "auto", tree_operation="make_directory", what="directories are made"),
-    Engine("dirdelete", "auto", tree_operation="remove_directory", what="directories are removed"),
-    Engine(
-        "dirstat",
-        "auto",
-        tree_operation="stat",
-        effect="approximated",
-        what="files are looked at instead of directories",
-    ),
+    _on_files("filecreate", "create", "empty files are created"),
+    _on_files("filestat", "stat", "empty files are looked at"),
+    _on_files("filedelete", "delete", "empty files are deleted"),
+    _on_files("dircreate", "make_directory", "directories are made"),
+    _on_files("dirdelete", "remove_directory", "directories are removed"),
+    _on_files("dirstat", "stat", "empty files are looked at instead of directories"),
 )
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in _FAMILY}
 

@@ -375,6 +375,7 @@ def _layout(options: JobOptions, kind: LayoutKind, file_bytes: int) -> Layout:
         kind,
         file_bytes,
         must_exist=not options.truth("allow_file_create"),
-        drop_page_cache=options.truth("invalidate") and kind != "null",
+        # names and inodes of files can only be given up with all that this computer has cached
+        drop_page_cache=options.truth("invalidate") and kind in ("file", "device"),
         remove_after=options.truth("unlink"),
     )
