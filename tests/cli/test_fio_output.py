@@ -234,3 +234,30 @@ def test_what_is_done_after_the_end_is_no_window_of_its_own(capsys: pytest.Captu
     assert [line[0] for line in lines] == [250, 500, 750, 1000]
     # of a window behind the end it was a thousandth
     assert min(line[1] for line in lines) > 0.02 * max(line[1] for line in lines)
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--output=full/x",), "full cannot be written to"),
+        (("--output=full",), "it is a directory"),
+        (("--write_bw_log=full/x",), "full cannot be written to"),
+    ],
+)
+def test_where_nothing_can_be_written_nothing_is_measured(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
+) -> None:
+    Path("full").mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", "full"], check=True)
+    try:
+        assert run(["fio", "--name=j", "--rw=read", "--size=64k", *words]) == EXIT_USAGE
+    finally:
+        subprocess.run(["umount", "full"], check=True)
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert "step 1" not in printed.err + printed.out
+
+
+def test_results_go_to_what_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ours(capsys, "--name=j", "--rw=read", "--size=64k", "--output=/dev/null") == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -254,18 +255,28 @@ def _run(
 
 
 def _require_places(asked: CommandLine, found: JobFilePlan) -> None:
-    """Return only if there are the directories that results go to: what is measured first would be lost."""
+    """Return only if what results go to can be written: what is measured first would be lost."""
     output = asked.program.get("output")
-    if output and not Path(output).parent.is_dir():
-        what = f"--output={output}: there is no directory {Path(output).parent}"
-        raise DrivelabError("U006", what, do=f"mkdir -p {shlex.quote(str(Path(output).parent))}")
+    if output and (why := _why_not(output)):
+        raise DrivelabError("U006", f"--output={output}: {why[0]}", do=why[1])
     for _, job in found.jobs:
         options = {**job.shared, **job.given}
         for name in (each for each in LOG_OPTIONS if options.get(each)):
-            place = str(Path(options[name]).parent)
-            if not Path(place).is_dir():
-                what = f"[{job.name}] {name}={options[name]}: there is no directory {place}"
-                raise DrivelabError("U035", what, where=f"{job.path}:{job.line}", do=f"mkdir -p {shlex.quote(place)}")
+            if why := _why_not(options[name]):
+                what = f"[{job.name}] {name}={options[name]}: {why[0]}"
+                raise DrivelabError("U035", what, where=f"{job.path}:{job.line}", do=why[1])
+
+
+def _why_not(file: str) -> tuple[str, str] | None:
+    """Why a file cannot be written, and what to do."""
+    folder = Path(file).parent
+    if Path(file).is_dir():
+        return "it is a directory", "name a file in it"
+    if not folder.is_dir():
+        return f"there is no directory {folder}", f"mkdir -p {shlex.quote(str(folder))}"
+    if not os.access(folder, os.W_OK):
+        return f"{folder} cannot be written to", "name a file elsewhere"
+    return None
 
 
 def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
@@ -287,7 +298,10 @@ def _write_logs(stored: StoredRun, found: JobFilePlan) -> None:
                 runtime_ms=job.pattern.runtime // 1_000_000 if ended_by_time else 0,
             )
             for path, text in logs:
-                _write(text, path)
+                try:
+                    _write(text, path)
+                except DrivelabError as error:
+                    print_message(f"left out: {error.what}")
         first_job += job.pattern.job_count
 
 
@@ -306,5 +320,9 @@ def _without_bins(value: Any) -> Any:
 
 
 def _write(text: str, output: str) -> None:
+    if Path(output).exists() and not Path(output).is_file():
+        # /dev/null, /dev/stderr, a pipe: nothing can take their place
+        Path(output).write_text(text, encoding="utf-8")
+        return
     with written_aside(typed_file(Path(output))) as aside:
         aside.write_text(text, encoding="utf-8")
