@@ -12,6 +12,7 @@ import pytest
 
 from drivelab.cli.main import run
 from drivelab.model.errors import EXIT_FAILED, EXIT_USAGE
+from drivelab.store.read import open_run
 
 pytestmark = pytest.mark.needs_tool("fio")
 READS = ("--name=j", "--rw=randread", "--bs=4k", "--size=1m", "--time_based", "--runtime=1", "--thinktime=500")
@@ -261,3 +262,14 @@ def test_where_nothing_can_be_written_nothing_is_measured(
 
 def test_results_go_to_what_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert ours(capsys, "--name=j", "--rw=read", "--size=64k", "--output=/dev/null") == ""
+
+
+def test_a_file_is_read_into_memory_before_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--name=j", "--rw=read", "--size=1m", "--strict")
+    states = {}
+    for pre_read in ("0", "1"):
+        ours(capsys, *words, f"--pre_read={pre_read}")
+        newest = open_run(max(Path("../runs").iterdir()))
+        states[pre_read] = set(newest.measurement(newest.trial_names[0]).context)
+    assert "dropped_page_cache" in states["0"] - states["1"]
+    assert "warmed_page_cache" in states["1"] - states["0"]

@@ -236,7 +236,7 @@ class _Placing:
                     file_bytes=job.layout.file_bytes or job.pattern.range_size,
                     keeps_file=keeps,
                     present_bytes=changed.get(path, 0) if keeps else 0,
-                    drops_page_cache=job.layout.drop_page_cache,
+                    page_cache=job.layout.page_cache,
                     seed=job.seed,
                 )
                 self._found.append(((number, job.group, False), listed))

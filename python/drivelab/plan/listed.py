@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -47,8 +48,8 @@ class ListedJob:
         Whether that file is the user's: used where it is, and left there at the end.
     present_bytes : int
         Size of that file if it is there.
-    drops_page_cache : bool
-        Whether the page cache gives up what it holds of the file or device first.
+    page_cache : str
+        What becomes first of what is cached of the file or device: ``drop``, ``keep`` or ``warm``.
     seed : int or None
         Seed of its addresses; None leaves it to the plan.
     reads_back : str
@@ -64,7 +65,7 @@ class ListedJob:
     file_bytes: int = 0
     keeps_file: bool = False
     present_bytes: int = 0
-    drops_page_cache: bool = True
+    page_cache: Literal["drop", "keep", "warm"] = "drop"
     seed: int | None = None
     reads_back: str = ""
 
@@ -235,7 +236,7 @@ def _fitted(job: ListedJob, target: PlannedTarget) -> tuple[Cell, tuple[str, ...
         raise DrivelabError("P705", what, where=target.text, do="remove the file, or use a smaller size")
     if target.kind not in DEVICE_KINDS and target.kind != "file" and job.file_bytes > pattern.file_size:
         pattern = pattern.changed(file_size=job.file_bytes)
-    actions = {"page-cache": "drop"} if job.drops_page_cache else {}
+    actions = {} if job.page_cache == "keep" else {"page-cache": job.page_cache}
     cell = Cell(filesystem=None, workload=job.name, title=job.title, pattern=pattern, levels={}, actions=actions)
     fitted, notes = fit(cell, target, goes_round=True)
     if fitted is None:

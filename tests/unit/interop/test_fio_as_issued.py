@@ -79,9 +79,14 @@ def test_a_tree_is_not_told_of_options_that_nobody_wrote(jobs: Any) -> None:
     assert [note.option for note in job.notes if note.effect == "noted"] == ["filesize"]
 
 
+def test_what_is_read_into_memory_before_is_not_given_up(jobs: Any) -> None:
+    (job,) = jobs("[job]\nsize=1m\nloops=3\npre_read=1\n")
+    assert (job.layout.page_cache, job.pattern.drop_cache_each_pass) == ("warm", False)
+
+
 def test_engines_of_files_leave_alone_what_this_computer_has_cached(jobs: Any) -> None:
     (job,) = jobs("[job]\nioengine=filestat\nnrfiles=3\nfilesize=4k\n")
-    assert not job.layout.drop_page_cache
+    assert job.layout.page_cache == "keep"
 
 
 def test_jobs_are_called_by_their_own_section_and_files_by_its_head(jobs: Any) -> None:

@@ -86,7 +86,7 @@ def test_nothing_but_a_size_has_the_defaults_of_fio(job: Any) -> None:
         operation="read", access={"kind": "sequential"}, backend="sync", bytes=2**20, file_size=2**20, range_size=2**20,
         cache_advice="sequential",
     )  # fmt: skip
-    assert (plain.seed, plain.layout.drop_page_cache, plain.targets) == (0x89, True, ("job.0.0",))
+    assert (plain.seed, plain.layout.page_cache, plain.targets) == (0x89, "drop", ("job.0.0",))
     resolved = plain.resolved
     assert (resolved["ioengine"], resolved["bs"], resolved["iodepth"], resolved["rw"]) == ("psync", "4096", "1", "read")
     assert (resolved["size"], resolved["direct"], resolved["numjobs"]) == (str(2**20), "0", "1")

@@ -49,6 +49,8 @@ def checked_contents(options: JobOptions, io: Issued) -> dict[str, Any]:
     if not options.has("verify") and pattern:
         kind = "pattern_hdr"
     name = "verify" if options.has("verify") or not pattern else "verify_pattern"
+    if kind == "null":
+        options.tell(name, "approximated", "nothing is read back, as nothing would be checked")
     if kind in _OFF and not options.truth("verify_only"):
         return contents(options)
     held = contents(options).get("contents", {}) if not pattern else _pattern(options, "verify_pattern")

@@ -120,7 +120,7 @@ _FILES = (
         "the page cache of the targets is dropped before each pass",
         default="1",
     ),
-    Option("pre_read", "boolean", "further", "not-honoured", "files are not read before", default="0"),
+    Option("pre_read", "boolean", "extended", "honoured", "files are read into memory before", default="0"),
     Option("unlink", "boolean", "extended", "honoured", "files that were made are deleted afterwards", default="0"),
     Option(
         "unlink_each_loop",

@@ -17,7 +17,8 @@ def page_cache(options: JobOptions, io: Issued) -> dict[str, Any]:
     if advice != "none":
         found["cache_advice"] = advice
     # with gaps fio reaches no end of a file, and gives up what is cached of it only before the first pass
-    if options.truth("invalidate") and _goes_round(options) and not io.access.get("stride_bytes"):
+    is_given_up = options.truth("invalidate") and not options.truth("pre_read")
+    if is_given_up and _goes_round(options) and not io.access.get("stride_bytes"):
         found |= _at_each_pass(options, io)
     return found
 

@@ -15,6 +15,7 @@ EFFECTS: tuple[Effect, ...] = ("honoured", "approximated", "noted", "not-honoure
 # what --strict refuses
 REFUSED_EFFECTS: tuple[Effect, ...] = ("approximated", "not-honoured", "unknown")
 # null: the null backend, which needs no target; tree: a directory whose files are worked on
+CacheState = Literal["drop", "keep", "warm"]
 LayoutKind = Literal["file", "device", "tree", "null"]
 
 
@@ -56,8 +57,9 @@ class Layout:
         Size that each file must have at least; 0 takes each as it is found.
     must_exist : bool
         Whether a missing file is an error (``allow_file_create=0``).
-    drop_page_cache : bool
-        Whether the page cache of the targets is dropped before (``invalidate``, on by default).
+    page_cache : str
+        What is done before with what is cached of the targets: ``drop`` (``invalidate``, on by default), ``warm``
+        (``pre_read``) or ``keep``.
     remove_after : bool
         Whether files are deleted afterwards (``unlink``).
     """
@@ -65,7 +67,7 @@ class Layout:
     kind: LayoutKind
     file_bytes: int = 0
     must_exist: bool = False
-    drop_page_cache: bool = True
+    page_cache: CacheState = "drop"
     remove_after: bool = False
 
 
