@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -273,3 +274,17 @@ def test_a_file_is_read_into_memory_before_where_that_is_asked_for(capsys: pytes
         states[pre_read] = set(newest.measurement(newest.trial_names[0]).context)
     assert "dropped_page_cache" in states["0"] - states["1"]
     assert "warmed_page_cache" in states["1"] - states["0"]
+
+
+def test_each_job_is_named_with_what_it_does_before_its_results(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = "[a]\nrw=randrw\nbssplit=4k/50:16k/50\nsize=1m\niodepth=4\nioengine=libaio\nnumjobs=2\nthread\n"
+    jobs += "[b]\nstonewall\nrw=read\nbs=1m\nsize=1m\nthread=0\n"
+    Path("jobs.fio").write_text(jobs)
+    Path("../theirs/jobs.fio").write_text(jobs)
+    found, expected = ours(capsys, "jobs.fio", "--group_reporting"), of_fio("jobs.fio", "--group_reporting")
+    heads = [
+        [line for line in text.splitlines()[:5] if not re.match(r"(fio|drivelab)-\d", line)]
+        for text in (found, expected)
+    ]
+    assert heads[0] == heads[1]
+    assert (heads[0][1], heads[0][-1]) == ("...", "Starting 2 threads and 1 process")

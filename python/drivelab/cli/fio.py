@@ -28,7 +28,7 @@ from drivelab.interop.fio.asked_logs import LOG_OPTIONS, asked_logs
 from drivelab.interop.fio.command_line import CommandLine, placed, read_command_line, with_places
 from drivelab.interop.fio.export import fio_document
 from drivelab.interop.fio.exported_job import asked_result
-from drivelab.interop.fio.exported_text import normal_text, terse_text
+from drivelab.interop.fio.exported_text import normal_text, starting_text, terse_text
 from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.options import nearest
 from drivelab.interop.fio.translate import translate_file
@@ -103,6 +103,8 @@ def command(
         progress = RunProgress("fio", awaited_of_run(found.plan), StringIO(), fillings=fillings_of_run(found.plan))
     _require_places(asked, found)
     printed = _Printed(formats, asked.program.get("output"))
+    if "normal" in formats:
+        printed.write(starting_text(found.translation.jobs, f"drivelab-{__version__}"))
     every = asked.program.get("status-interval")
     watch = Status(interval_ns(every) if every else 0, _jobs_of_trials(found), printed.take)
     consent = Consent(tuple(erase or ()), overwrite_files=overwrite_file)
@@ -121,7 +123,10 @@ class _Printed:
 
     def take(self, document: dict[str, Any]) -> None:
         """Write one more document, in each of the formats."""
-        text = "".join(_text(document, form) for form in self._formats)
+        self.write("".join(_text(document, form) for form in self._formats))
+
+    def write(self, text: str) -> None:
+        """Write as much more."""
         if self._output is None:
             print(text, end="", flush=True)
             return

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.interop.fio.exported_stats import PERCENTILES
+from drivelab.interop.fio.translated import TranslatedJob
 
 _DIRECTIONS = ("read", "write", "trim")
 _OF_GROUP = {"read": "   READ", "write": "  WRITE", "trim": "   TRIM", "mixed": "  MIXED"}
@@ -26,7 +28,7 @@ _Latency = Mapping[str, Any]
 
 def normal_text(document: Mapping[str, Any]) -> str:
     """What fio prints at the end of a run: each job, then each group, then each drive."""
-    lines = [str(document["fio version"]), ""]
+    lines = [""]
     for job in document["jobs"]:
         options = {**document.get("global options", {}), **job["job options"]}
         lines += _job_lines(job, options, str(document["time"])) if _moved(job) else []
@@ -36,6 +38,43 @@ def normal_text(document: Mapping[str, Any]) -> str:
     drives = document.get("disk_util", ())
     lines += ["", "Disk stats (read/write):", *map(_drive_line, drives)] if drives else []
     return "\n".join(lines) + "\n"
+
+
+def starting_text(jobs: Iterable[TranslatedJob], program: str) -> str:
+    """What fio prints before it runs jobs: the order, sizes, engine and depth of each, and how many will run.
+
+    Parameters
+    ----------
+    jobs : iterable of TranslatedJob
+        In the order of the job file.
+    program : str
+        Name and version of the program.
+    """
+    each = {(job.name, job.path, job.line): job for job in jobs}.values()
+    lines, counts = [], Counter[str]()
+    for job in each:
+        given = job.resolved
+        sizes = given.get("bs", "4096").split(",")
+        # what is not issued has the size of what is
+        of_each = [(sizes[number : number + 1] or [""])[0] or max(sizes) for number in range(len(_DIRECTIONS))]
+        texts = (f"({letter}) {_extent(size)}" for letter, size in zip("RWT", of_each, strict=True))
+        lines.append(
+            f"{job.name}: (g={job.reporting_group}): rw={given.get('rw', 'read')}, bs={', '.join(texts)}, "
+            f"ioengine={given['ioengine']}, iodepth={given.get('iodepth', '1')}\n"
+            + ("...\n" if given["numjobs"] != "1" else "")
+        )
+        counts["thread" if given.get("thread", "0") != "0" else "process"] += int(given["numjobs"])
+    started = " and ".join(_counted(counts[name], name) for name in ("thread", "process") if counts[name])
+    return f"{''.join(lines)}{program}\nStarting {started}\n"
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 'es' if name == 'process' else 's'}"
+
+
+def _extent(sizes: str) -> str:
+    least, _, most = sizes.partition("-")
+    return "-".join(f"{shortened(int(size), _RATE_WIDTH, binary=True)}B" for size in (least, most or least))
 
 
 def terse_text(document: Mapping[str, Any]) -> str:
