@@ -30,7 +30,7 @@ from cases import (
     start_up,
 )
 from file_operations import FILES_KI, bonnie_version, file_operations
-from fio_agreement import JOB_FILES, Agreement, agreement
+from fio_agreement import JOB_FILES, Agreement, agreement, counts_of, table_of
 from peers import fio_version
 from program_forecasts import RUN_S, Forecasted, forecasts
 from program_forecasts import table as forecast_table
@@ -164,7 +164,7 @@ def agreement_part(rows: list[Agreement], options: argparse.Namespace) -> str:
         "The mean latency is fio's `lat`: from the submission of an I/O to its completion, without the sync call after",
         "it.",
         "",
-        *(_within(rows, quantity) for quantity in ("IOPS", "mean latency (ns)")),
+        *counts_of(rows),
         "",
         "On a loop device over memory nothing takes time but the two programs, the kernel and where it lets them run:",
         "with one I/O outstanding the thread that issues and the loop device's worker settle on one processor or on",
@@ -178,23 +178,9 @@ def agreement_part(rows: list[Agreement], options: argparse.Namespace) -> str:
         "",
         *_machine(fio_version()),
         "",
-        "| case | quantity | drivelab | fio | drivelab / fio | fio / itself |",
-        "|---|---|---:|---:|---:|---:|",
-        *map(_agreement_line, rows),
+        *table_of(rows),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _within(rows: list[Agreement], quantity: str) -> str:
-    of_it = [row for row in rows if row.beside_fio.quantity == quantity]
-    ours, itself = (sum(map(test, of_it)) for test in (Agreement.is_close, Agreement.is_itself_close))
-    return f"Within 5 %: {quantity}, {ours} of {len(of_it)} rows; of fio beside itself, {itself}."
-
-
-def _agreement_line(row: Agreement) -> str:
-    ours = row.beside_fio
-    ratios = " | ".join(map(ratio_text, (ours, row.fio_beside_itself)))
-    return f"| {ours.case} | {ours.quantity} | {ours.ours:,.4g} | {ours.theirs:,.4g} | {ratios} |"
 
 
 def files_part(rows: list[Row], options: argparse.Namespace) -> str:
@@ -346,14 +332,9 @@ def table(rows: list[Row]) -> list[str]:
     """Rows of the page as a table."""
     lines = ["| case | quantity | drivelab | peer | ratio | target |", "|---|---|---:|---:|---:|---|"]
     for row in rows:
-        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {ratio_text(row)}"
+        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {row.ratio_text}"
         lines.append(f"| {row.case} | {row.quantity} | {numbers} | {row.target} |")
     return lines
-
-
-def ratio_text(row: Row) -> str:
-    """The ratio, and how far it spreads."""
-    return f"{row.ratio:.3g} ({row.lowest_ratio:.2g} to {row.highest_ratio:.2g})"
 
 
 def page(rows: list[Row], targets: tuple[str, str], options: argparse.Namespace) -> str:

@@ -56,6 +56,11 @@ class Row:
         """Largest ratio of a pair."""
         return max(self._ratios())
 
+    @property
+    def ratio_text(self) -> str:
+        """The ratio, and how far it spreads."""
+        return f"{self.ratio:.3g} ({self.lowest_ratio:.2g} to {self.highest_ratio:.2g})"
+
     def _ratios(self) -> list[float]:
         pairs = zip(self.all_ours, self.all_theirs, strict=True)
         return [ours / theirs if theirs else float("nan") for ours, theirs in pairs]

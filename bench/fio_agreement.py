@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -122,6 +122,26 @@ def agreement(rounds: int, runtime_s: float, directory: Path) -> list[Agreement]
                     )
                     rows.append(Agreement(beside_fio, beside_itself))
     return rows
+
+
+def counts_of(rows: Sequence[Agreement]) -> list[str]:
+    """How many rows of each quantity are close, and how many are that fio finds beside itself."""
+    lines = []
+    for quantity in dict.fromkeys(row.beside_fio.quantity for row in rows):
+        of_it = [row for row in rows if row.beside_fio.quantity == quantity]
+        ours, itself = (sum(map(test, of_it)) for test in (Agreement.is_close, Agreement.is_itself_close))
+        lines.append(f"Within 5 %: {quantity}, {ours} of {len(of_it)} rows; of fio beside itself, {itself}.")
+    return lines
+
+
+def table_of(rows: Sequence[Agreement]) -> list[str]:
+    """The rows as a table."""
+    lines = ["| case | quantity | drivelab | fio | drivelab / fio | fio / itself |", "|---|---|---:|---:|---:|---:|"]
+    for row in rows:
+        ours, itself = row.beside_fio, row.fio_beside_itself
+        numbers = f"{ours.ours:,.4g} | {ours.theirs:,.4g} | {ours.ratio_text} | {itself.ratio_text}"
+        lines.append(f"| {ours.case} | {ours.quantity} | {numbers} |")
+    return lines
 
 
 def _by_fio(path: Path) -> Found:

@@ -133,7 +133,8 @@ def test_a_rate_below_the_least_ends_the_job_with_an_error(capsys: pytest.Captur
 
 @pytest.mark.parametrize("engine", ["filecreate", "filestat", "filedelete"])
 def test_what_engines_of_files_do_is_a_result(capsys: pytest.CaptureFixture[str], engine: str) -> None:
-    words = ("--name=j", f"--ioengine={engine}", "--nrfiles=10", "--filesize=4k", "--directory=.")
+    words = ("--name=j", f"--ioengine={engine}", "--bs=4k", "--nrfiles=10", "--filesize=4k", "--directory=.")
+    assert ours(capsys, *words).startswith("j: (g=0): rw=read, bs=(R) 4096B-4096B")
     found, expected = (
         job(text)["read"]
         for text in (

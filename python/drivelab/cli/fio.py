@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -110,6 +110,7 @@ def command(
     consent = Consent(tuple(erase or ()), overwrite_files=overwrite_file)
     document, status = _run(found, progress, consent, out or default_parent(), watch, is_quiet=is_quiet)
     printed.take(document)
+    printed.close()
     return status
 
 
@@ -120,6 +121,10 @@ class _Printed:
         self._formats = formats
         self._output = output
         self._text = ""
+        # /dev/null, /dev/stderr, a pipe: nothing can take their place
+        self._stream: IO[str] | None = None
+        if output is not None and Path(output).exists() and not Path(output).is_file():
+            self._stream = open(output, "w", encoding="utf-8")  # noqa: SIM115
 
     def take(self, document: dict[str, Any]) -> None:
         """Write one more document, in each of the formats."""
@@ -130,8 +135,17 @@ class _Printed:
         if self._output is None:
             print(text, end="", flush=True)
             return
+        if self._stream is not None:
+            self._stream.write(text)
+            self._stream.flush()
+            return
         self._text += text
         _write(self._text, self._output)
+
+    def close(self) -> None:
+        """End what was written to a pipe or the like."""
+        if self._stream is not None:
+            self._stream.close()
 
 
 def _jobs_of_trials(found: JobFilePlan) -> dict[str, TranslatedJob]:
@@ -325,9 +339,5 @@ def _without_bins(value: Any) -> Any:
 
 
 def _write(text: str, output: str) -> None:
-    if Path(output).exists() and not Path(output).is_file():
-        # /dev/null, /dev/stderr, a pipe: nothing can take their place
-        Path(output).write_text(text, encoding="utf-8")
-        return
     with written_aside(typed_file(Path(output))) as aside:
         aside.write_text(text, encoding="utf-8")

@@ -18,6 +18,8 @@ _RATE_WIDTH, _LATENCY_WIDTH = 4, 6
 _LATENCIES_PER_LINE = 5
 _LINE_WIDTH, _MARGIN = 80, 7
 _TERSE_VERSION = 3
+# what fio says of engines that read and write no blocks
+_NO_BLOCKS = "4096"
 # so many percentiles have a field in each line, whether they are there or not
 _TERSE_PERCENTILES = 20
 _MICROSECONDS = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000")
@@ -54,7 +56,7 @@ def starting_text(jobs: Iterable[TranslatedJob], program: str) -> str:
     lines, counts = [], Counter[str]()
     for job in each:
         given = job.resolved
-        sizes = given.get("bs", "4096").split(",")
+        sizes = [_NO_BLOCKS] if job.pattern.uses_tree else given["bs"].split(",")
         # what is not issued has the size of what is
         of_each = [(sizes[number : number + 1] or [""])[0] or max(sizes) for number in range(len(_DIRECTIONS))]
         texts = (f"({letter}) {_extent(size)}" for letter, size in zip("RWT", of_each, strict=True))

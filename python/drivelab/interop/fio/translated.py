@@ -14,8 +14,8 @@ Effect = Literal["honoured", "approximated", "noted", "not-honoured", "unknown"]
 EFFECTS: tuple[Effect, ...] = ("honoured", "approximated", "noted", "not-honoured", "unknown")
 # what --strict refuses
 REFUSED_EFFECTS: tuple[Effect, ...] = ("approximated", "not-honoured", "unknown")
-# null: the null backend, which needs no target; tree: a directory whose files are worked on
 CacheState = Literal["drop", "keep", "warm"]
+# null: the null backend, which needs no target; tree: a directory whose files are worked on
 LayoutKind = Literal["file", "device", "tree", "null"]
 
 
