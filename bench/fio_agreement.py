@@ -20,6 +20,7 @@ from drivelab.store.read import open_run
 
 SIZE_BYTES = 256 * 2**20
 CLOSE = (0.95, 1.05)
+TARGET = f"{CLOSE[0]} to {CLOSE[1]}"
 DIRECTIONS = ("read", "write")
 # what a job file says beside its jobs: the device, and how long
 GLOBAL = "[global]\nfilename={device}\nsize=100%\nrandrepeat=0\ntime_based\nruntime={runtime_ms}ms\nthread\n"
@@ -95,14 +96,6 @@ class Agreement:
     beside_fio: Row
     fio_beside_itself: Row
 
-    def is_close(self) -> bool:
-        """Whether drivelab's is within 5 % of fio's."""
-        return CLOSE[0] <= self.beside_fio.ratio <= CLOSE[1]
-
-    def is_itself_close(self) -> bool:
-        """Whether fio's own is, of which the truth is 1."""
-        return CLOSE[0] <= self.fio_beside_itself.ratio <= CLOSE[1]
-
 
 def agreement(rounds: int, runtime_s: float, directory: Path) -> list[Agreement]:
     """IOPS and mean latency of every job file, by drivelab, by fio and by fio again, on a loop device over a file."""
@@ -116,11 +109,14 @@ def agreement(rounds: int, runtime_s: float, directory: Path) -> list[Agreement]
             for job in ours[0].iops:
                 named = f"{title}: {job}" if len(ours[0].iops) > 1 else title
                 for quantity, values in (("IOPS", "iops"), ("mean latency (ns)", "mean_ns")):
-                    each = [tuple(getattr(one, values)[job] for one in found) for found in (ours, theirs, again)]
-                    beside_fio, beside_itself = (
-                        Row(named, quantity, found, each[1], "0.95 to 1.05") for found in (each[0], each[2])
+                    of_each = (tuple(getattr(one, values)[job] for one in found) for found in (ours, theirs, again))
+                    of_ours, of_fio, of_fio_again = of_each
+                    rows.append(
+                        Agreement(
+                            Row(named, quantity, of_ours, of_fio, TARGET),
+                            Row(named, quantity, of_fio_again, of_fio, TARGET),
+                        )
                     )
-                    rows.append(Agreement(beside_fio, beside_itself))
     return rows
 
 
@@ -129,9 +125,14 @@ def counts_of(rows: Sequence[Agreement]) -> list[str]:
     lines = []
     for quantity in dict.fromkeys(row.beside_fio.quantity for row in rows):
         of_it = [row for row in rows if row.beside_fio.quantity == quantity]
-        ours, itself = (sum(map(test, of_it)) for test in (Agreement.is_close, Agreement.is_itself_close))
+        ours = sum(_is_close(row.beside_fio) for row in of_it)
+        itself = sum(_is_close(row.fio_beside_itself) for row in of_it)
         lines.append(f"Within 5 %: {quantity}, {ours} of {len(of_it)} rows; of fio beside itself, {itself}.")
     return lines
+
+
+def _is_close(row: Row) -> bool:
+    return CLOSE[0] <= row.ratio <= CLOSE[1]
 
 
 def table_of(rows: Sequence[Agreement]) -> list[str]:

@@ -28,8 +28,9 @@ def _joined(names: Sequence[str], last: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 run``, ``2 runs``."""
-    return f"{number} {noun}{'s' if number != 1 else ''}"
+    """``1 run``, ``2 runs``, ``2 processes``."""
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}{ending if number != 1 else ''}"
 
 
 def free_name(wanted: str, taken: Collection[str], form: str = "{}-{}") -> str:

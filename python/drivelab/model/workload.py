@@ -49,6 +49,8 @@ FileState = Literal["overwrite", "append", "preallocated", "sparse"]
 LastSync = Literal["due", "always"]
 # when these are due: when so many writes have ended, or before another I/O once so many were issued
 SyncOrder = Literal["after_write", "before_next"]
+# what is done, before I/O begins, with what is cached of its target
+CacheState = Literal["drop", "keep", "warm"]
 CacheAdvice = Literal["none", "sequential", "random"]
 AccessKind = Literal[
     "sequential", "reverse", "random", "strided", "same", "zipf", "pareto", "normal", "hot_cold", "zoned"

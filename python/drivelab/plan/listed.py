@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from drivelab.model.plan import PREPARATIONS, Plan, PlannedStep, PlannedTarget, 
 from drivelab.model.stored_experiment import titled
 from drivelab.model.target import DEVICE_KINDS, TargetFacts
 from drivelab.model.units import format_bytes
+from drivelab.model.workload import CacheState
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.budget import actions_ns, bytes_written, counting_pass, expected_step_ns, traced_pass, write_ns
 from drivelab.plan.cells import Cell
@@ -65,7 +65,7 @@ class ListedJob:
     file_bytes: int = 0
     keeps_file: bool = False
     present_bytes: int = 0
-    page_cache: Literal["drop", "keep", "warm"] = "drop"
+    page_cache: CacheState = "drop"
     seed: int | None = None
     reads_back: str = ""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from drivelab.interop.fio.exported_stats import PERCENTILES
 from drivelab.interop.fio.translated import TranslatedJob
+from drivelab.model.names import counted
 
 _DIRECTIONS = ("read", "write", "trim")
 _OF_GROUP = {"read": "   READ", "write": "  WRITE", "trim": "   TRIM", "mixed": "  MIXED"}
@@ -52,26 +54,22 @@ def starting_text(jobs: Iterable[TranslatedJob], program: str) -> str:
     program : str
         Name and version of the program.
     """
-    each = {(job.name, job.path, job.line): job for job in jobs}.values()
     lines, counts = [], Counter[str]()
-    for job in each:
+    # a job on several files is one
+    for job in {(each.name, each.path, each.line): each for each in jobs}.values():
         given = job.resolved
         sizes = [_NO_BLOCKS] if job.pattern.uses_tree else given["bs"].split(",")
         # what is not issued has the size of what is
-        of_each = [(sizes[number : number + 1] or [""])[0] or max(sizes) for number in range(len(_DIRECTIONS))]
-        texts = (f"({letter}) {_extent(size)}" for letter, size in zip("RWT", of_each, strict=True))
+        of_each = zip_longest("RWT", sizes, fillvalue="")
+        texts = (f"({letter}) {_extent(size or max(sizes))}" for letter, size in of_each)
         lines.append(
             f"{job.name}: (g={job.reporting_group}): rw={given.get('rw', 'read')}, bs={', '.join(texts)}, "
             f"ioengine={given['ioengine']}, iodepth={given.get('iodepth', '1')}\n"
             + ("...\n" if given["numjobs"] != "1" else "")
         )
         counts["thread" if given.get("thread", "0") != "0" else "process"] += int(given["numjobs"])
-    started = " and ".join(_counted(counts[name], name) for name in ("thread", "process") if counts[name])
+    started = " and ".join(counted(counts[name], name) for name in ("thread", "process") if counts[name])
     return f"{''.join(lines)}{program}\nStarting {started}\n"
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 'es' if name == 'process' else 's'}"
 
 
 def _extent(sizes: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.translation_of_io import Issued
+from drivelab.model.workload import CacheState
 
 _ADVICE = {"0": "none", "random": "random", "sequential": "sequential"}
 
@@ -17,10 +18,14 @@ def page_cache(options: JobOptions, io: Issued) -> dict[str, Any]:
     if advice != "none":
         found["cache_advice"] = advice
     # with gaps fio reaches no end of a file, and gives up what is cached of it only before the first pass
-    is_given_up = options.truth("invalidate") and not options.truth("pre_read")
-    if is_given_up and _goes_round(options) and not io.access.get("stride_bytes"):
+    if cache_before(options) == "drop" and _goes_round(options) and not io.access.get("stride_bytes"):
         found |= _at_each_pass(options, io)
     return found
+
+
+def cache_before(options: JobOptions) -> CacheState:
+    """What is done before a job with what is cached of its files: fio gives up nothing that it has read before."""
+    return "warm" if options.truth("pre_read") else "drop" if options.truth("invalidate") else "keep"
 
 
 def _advice(options: JobOptions, io: Issued) -> str:

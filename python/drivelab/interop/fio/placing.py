@@ -9,8 +9,9 @@ from drivelab.interop.fio.engines import Engine
 from drivelab.interop.fio.file_names import default_name, is_device, names_of
 from drivelab.interop.fio.files_of_jobs import files_of_jobs
 from drivelab.interop.fio.job_options import JobOptions
+from drivelab.interop.fio.page_cache import cache_before
 from drivelab.interop.fio.sizes import Amount
-from drivelab.interop.fio.translated import CacheState, Environment, Layout, LayoutKind
+from drivelab.interop.fio.translated import Environment, Layout, LayoutKind
 from drivelab.interop.fio.translation_of_io import Issued
 from drivelab.model.job_files import JobFiles, name_of_file
 from drivelab.model.workload import FileState
@@ -371,12 +372,11 @@ def _state_of_existing(placed: Placing, options: JobOptions, io: Issued) -> File
 
 
 def _layout(options: JobOptions, kind: LayoutKind, file_bytes: int) -> Layout:
-    cached: CacheState = "warm" if options.truth("pre_read") else "drop" if options.truth("invalidate") else "keep"
     return Layout(
         kind,
         file_bytes,
         must_exist=not options.truth("allow_file_create"),
         # names and inodes of files can only be given up with all that this computer has cached
-        page_cache=cached if kind in ("file", "device") else "keep",
+        page_cache=cache_before(options) if kind in ("file", "device") else "keep",
         remove_after=options.truth("unlink"),
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from drivelab.model.workload import CacheState
 from drivelab.model.workload_pattern import WorkloadPattern
 
 # honoured: as fio does it; approximated: something near it, which is said; noted: changes nothing that is measured;
@@ -14,7 +15,6 @@ Effect = Literal["honoured", "approximated", "noted", "not-honoured", "unknown"]
 EFFECTS: tuple[Effect, ...] = ("honoured", "approximated", "noted", "not-honoured", "unknown")
 # what --strict refuses
 REFUSED_EFFECTS: tuple[Effect, ...] = ("approximated", "not-honoured", "unknown")
-CacheState = Literal["drop", "keep", "warm"]
 # null: the null backend, which needs no target; tree: a directory whose files are worked on
 LayoutKind = Literal["file", "device", "tree", "null"]
 
