@@ -147,8 +147,6 @@ def test_nothing_is_run_where_only_parsing_is_asked_for(capsys: pytest.CaptureFi
     ("words", "code", "told"),
     [
         ((*WORDS, "--nice=3", "--strict"), "U036", "nice (command line:8, not-honoured)"),
-        ((*WORDS, "--numjobs=2", "--strict"), "U036", "its 2 jobs are one result, as with group_reporting"),
-        ((*WORDS, "--numjobs=2", "--group_reporting=0", "--strict"), "U036", "its 2 jobs are one result"),
         ((*WORDS, "--trigger=true", "--strict"), "U036", "--trigger: not honoured"),
         ((*WORDS, "--status-interval=x"), "U006", "--status-interval=x"),
         ((*WORDS, "--status-interval=0"), "U006", "--status-interval=0 is no time"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,57 @@ def test_a_job_on_several_files_is_one_result(tmp_path: Path, words: str) -> Non
     assert counts(ours) == counts(theirs)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--numjobs=3 --rw=randwrite",
+        "--numjobs=3 --filename=shared --rw=read --group_reporting=0",
+        # at distances that are not their size
+        "--numjobs=3 --filename=shared --filesize=1m --offset_increment=96k --rw=write",
+        "--numjobs=2 --rw=write --verify=crc32c",
+        "--numjobs=2 --rw=randrw --nrfiles=2 --unified_rw_reporting=both",
+    ],
+)
+def test_each_job_has_a_result_unless_its_group_has_one(tmp_path: Path, words: str) -> None:
+    asked = ["--name=a", "--bs=4k", "--size=64k", "--ioengine=psync", "--thread", *words.split()]
+    theirs, ours = documents(tmp_path, *asked)
+    assert len(ours["jobs"]) == len(theirs["jobs"]) > 1
+    if "randrw" not in words:
+        assert counts(ours) == counts(theirs)
+    for job in ours["jobs"]:
+        for direction in ("read", "write"):
+            found = job[direction]
+            moved, latency = found["total_ios"], found["clat_ns"]
+            assert found["io_bytes"] == 4096 * moved
+            assert latency["N"] == moved
+            assert (latency["min"] > 0) == (latency["mean"] > 0) == (found["iops"] > 0) == (moved > 0)
+        assert {**job["job options"], "numjobs": "2"} == {**theirs["jobs"][0]["job options"], "numjobs": "2"}
+        assert set(job) - {"drivelab_job_count"} == set(theirs["jobs"][0])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--name=a", "--size=64k", "--rw=write", "--numjobs=2 * 1"],
+        ["--name=a", "--size=64k", "--rw=write", "--numjobs=2", "--group_reporting"],
+        ["../group.fio"],
+    ],
+)
+def test_how_many_jobs_a_result_tells_of_is_printed(tmp_path: Path, asked: list[str]) -> None:
+    (tmp_path / "group.fio").write_text(GROUP)
+    found = []
+    for program in ("fio", "drivelab"):
+        (tmp_path / program).mkdir()
+        os.chdir(tmp_path / program)
+        command = ["fio", *asked, "--output=normal.txt", "--eta=never"]
+        if program == "fio":
+            subprocess.run(command, check=True, capture_output=True)
+        else:
+            assert run(command) == 0
+        found.append(re.findall(r"^(\w+: \(groupid=\d+, jobs=.*\)): err", Path("normal.txt").read_text(), re.MULTILINE))
+    assert found[1] == found[0]
+
+
 def test_a_group_that_reports_as_one_is_one_result_in_the_order_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "group.fio").write_text(GROUP)
     theirs, ours = documents(tmp_path, "../group.fio")
@@ -104,8 +156,8 @@ def test_what_several_jobs_wrote_to_one_file_is_read_back_once(
     words = ["--name=a", "--bs=4k", "--size=64k", "--rw=randwrite", "--numjobs=3", "--filename=x", "--verify=crc32c"]
     assert run(["fio", *words, "--output-format=json"]) == 0
     printed, told = capsys.readouterr()
-    (job,) = json.loads(printed)["jobs"]
-    assert (job["write"]["total_ios"], job["read"]["total_ios"]) == (48, 16)
+    jobs = json.loads(printed)["jobs"]
+    assert [(job["write"]["total_ios"], job["read"]["total_ios"]) for job in jobs] == [(16, 16), (16, 0), (16, 0)]
     assert "what all jobs wrote is read back once" in told
     with Path("x").open("r+b") as file:
         file.seek(15 * 4096 + 300)

@@ -21,7 +21,6 @@ import pytest
 
 from drivelab import _engine
 from drivelab.model.histogram import Histogram
-from drivelab.store.tables import histogram_from_row
 
 BACKENDS = ("sync", "uring", "aio", "posixaio", "mmap", "stdio", "splice", "null")
 DIRECT_BACKENDS = ("sync", "uring", "aio", "posixaio")
@@ -50,7 +49,7 @@ class Answer:
             row for row in self.histograms.to_pylist() if (row["operation"], row["latency"]) == (operation, latency)
         ]
         assert len(rows) == 1, f"{len(rows)} rows for {operation} {latency}"
-        return histogram_from_row(rows[0])
+        return Histogram.from_row(rows[0])
 
     def count(self, operation: str) -> int:
         """Completed I/Os of an operation in the measured window."""
@@ -88,6 +87,7 @@ def workload_json(backend: str, path: Path | str, **changes: Any) -> str:
         "interval_ns": 10_000_000,
         "seed": 1,
         "record_ios": False,
+        "record_jobs": False,
         "pin_cpus": [],
         "polled_completion": False,
         "polled_submission": False,

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from drivelab import _engine
+from drivelab.model.histogram import Histogram
 
 from .conftest import ONE_AT_A_TIME
 
@@ -82,6 +83,29 @@ def test_counts_agree_in_summary_histograms_intervals_and_records(backend, data_
     assert answer.count("read") + answer.count("write") == 10_007
     assert answer.summary["all_phases"] == answer.summary["operations"]
     assert answer.summary["recorder"] == {"rows": 10_007, "stall_ns": answer.summary["recorder"]["stall_ns"]}
+
+
+def test_what_each_job_counted_is_what_its_records_say(backend, data_file, run_engine):
+    answer = run_engine(
+        backend, data_file, limits={"count": 9001}, job_count=3, record_ios=True, record_jobs=True, **MIXED
+    )
+    jobs, records = answer.summary["jobs"], answer.records
+    assert len(jobs) == 3
+    for number, job in enumerate(jobs):
+        assert [thread["job"] for thread in job["threads"]] == [number]
+        for operation, name in enumerate(("read", "write")):
+            own = records.filter(pc.and_(pc.equal(records["job"], number), pc.equal(records["operation"], operation)))
+            counted = job["operations"][name]
+            assert (counted["count"], counted["bytes"]) == (own.num_rows, pc.sum(own["result"]).as_py())
+            rows = {(row["operation"], row["latency"]): row for row in job["histograms"]}
+            assert rows[name, "total"]["sum_ns"] == pc.sum(own["total_latency_ns"]).as_py()
+            assert Histogram.from_row(rows[name, "total"]).total_count == own.num_rows
+            intervals = pa.table(job["intervals"])
+            in_series = intervals.filter(pc.equal(intervals["operation"], name))
+            assert pc.sum(in_series["count"]).as_py() == own.num_rows
+    assert sum(job["cpu"]["total_ns"] for job in jobs) == answer.summary["cpu"]["total_ns"]
+    assert max(job["measured_ns"] for job in jobs) <= answer.summary["measured_ns"]
+    assert run_engine(backend, data_file, limits={"count": 10}, job_count=3).summary["jobs"] == []
 
 
 def test_histograms_are_those_of_the_records(backend, data_file, run_engine):

@@ -93,6 +93,8 @@ pub struct Outcome {
     pub is_known_well: bool,
     /// Jobs whose I/O did not come back after a stop.
     pub abandoned_jobs: u32,
+    /// The same of each job alone, in their order, where the workload keeps it.
+    pub apart: Vec<Outcome>,
     /// Sum over the window.
     pub sum: Sum,
     /// Latencies of the whole window.

@@ -8,7 +8,7 @@ use crate::histogram::Histogram;
 use crate::job::{JobOutcome, Levels};
 use crate::recording::Starts;
 use crate::run::Outcome;
-use crate::series::{Counts, EVENTS, TOTAL, is_pair};
+use crate::series::{Counts, EVENTS, LATENCIES, Row, TOTAL, is_pair};
 use crate::window::{StopReason, ThreadUsage};
 use crate::workload::{PacingKind, Workload};
 
@@ -57,10 +57,39 @@ pub fn summary(workload: &Workload, outcome: &Outcome) -> Value {
         "errors": errors(outcome),
         "abandoned_jobs": outcome.abandoned_jobs,
         "threads": threads(outcome),
+        "jobs": outcome.apart.iter().map(|job| alone(workload, job)).collect::<Vec<_>>(),
         "arrivals": arrivals(workload, outcome),
         "recorder": recorder(workload, outcome),
         "zones": zones(outcome),
         "stopped_by": stopped_by(outcome).as_str(),
+    })
+}
+
+/// The summary of one job alone, with its latencies and its intervals: the tables of a run are those of all jobs.
+fn alone(workload: &Workload, job: &Outcome) -> Value {
+    let mut found = summary(workload, job);
+    found["histograms"] = job.histogram_rows.iter().map(latencies).collect();
+    let totals = || job.interval_rows.iter().filter(|row| row.latency == TOTAL);
+    let column = |of: fn(&Row) -> u64| totals().map(of).collect::<Vec<_>>();
+    found["intervals"] = json!({
+        "operation": totals().map(|row| EVENTS[row.event]).collect::<Vec<_>>(),
+        "start_ns": column(|row| row.start_ns),
+        "duration_ns": column(|row| row.duration_ns),
+        "count": column(|row| row.counts.count),
+        "bytes": column(|row| row.counts.bytes),
+    });
+    found
+}
+
+fn latencies(row: &Row) -> Value {
+    json!({
+        "operation": EVENTS[row.event],
+        "latency": LATENCIES[row.latency],
+        "min_ns": row.extremes.0,
+        "max_ns": row.extremes.1,
+        "sum_ns": row.extremes.2,
+        "bucket": row.buckets,
+        "bucket_count": row.bucket_counts,
     })
 }
 

@@ -209,6 +209,9 @@ pub struct Workload {
     pub seed: u64,
     /// Keep a record of every I/O.
     pub record_ios: bool,
+    /// Keep what each job counts, beside the sum.
+    #[serde(default)]
+    pub record_jobs: bool,
     /// Processors to pin the jobs to, in turn.
     pub pin_cpus: Vec<usize>,
     /// Poll for completions instead of waiting for interrupts.

@@ -11,7 +11,6 @@ from drivelab.model.histogram import Histogram, merge
 from drivelab.store import layout
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials
-from drivelab.store.tables import histogram_from_row
 
 Pair = tuple[Sequence[ComparedTrial], Sequence[ComparedTrial]]
 # operation, and the latencies of each run
@@ -60,7 +59,7 @@ def _stored(runs: Sequence[StoredRun], trials: Sequence[ComparedTrial]) -> list[
         by_trial: dict[str, dict[str, Histogram]] = {}
         for row in rows_of_trials(run, layout.HISTOGRAMS, names).to_pylist():
             if row["latency"] == "total":
-                by_trial.setdefault(row["trial"], {})[row["operation"]] = histogram_from_row(row)
+                by_trial.setdefault(row["trial"], {})[row["operation"]] = Histogram.from_row(row)
         found.append(by_trial)
     return found
 

@@ -27,7 +27,6 @@ from drivelab.cli.run_options import EraseOption, OverwriteOption, StrictOption
 from drivelab.interop.fio.asked_logs import LOG_OPTIONS, asked_logs
 from drivelab.interop.fio.command_line import CommandLine, placed, read_command_line, with_places
 from drivelab.interop.fio.export import fio_document
-from drivelab.interop.fio.exported_job import asked_result
 from drivelab.interop.fio.exported_text import normal_text, starting_text, terse_text
 from drivelab.interop.fio.host import environment_of_host
 from drivelab.interop.fio.options import nearest
@@ -95,7 +94,6 @@ def command(
     tell_options(translation, is_brief=is_quiet)
     if not isinstance(found, JobFilePlan):
         return EXIT_OK
-    _tell_of_groups(found.translation, strict=strict)
     _refuse_writes(asked, found)
     require_apart(stuck, found.targets.values())
     progress = progress_of("fio", found.plan)
@@ -211,15 +209,6 @@ def _where_every_file_is() -> Environment:
     """This computer with files wherever there are none: only options are looked at, and a size may come later."""
     host = environment_of_host()
     return replace(host, size_of=lambda path: host.size_of(path) or _SOME_BYTES)
-
-
-def _tell_of_groups(translation: Translation, *, strict: bool) -> None:
-    for job in translation.jobs:
-        if job.pattern.job_count > 1 and not asked_result({**job.shared, **job.given}).is_of_group:
-            what = f"{job.name}: its {job.pattern.job_count} jobs are one result, as with group_reporting"
-            if strict:
-                raise DrivelabError("U036", what, do="add --group_reporting, or leave out --strict")
-            print_message(what)
 
 
 def _refuse_writes(asked: CommandLine, found: JobFilePlan) -> None:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from drivelab import __version__
 from drivelab.analyse.interval_series import histograms_of_intervals
+from drivelab.interop.fio.export import JOB_COUNT, jobs_of, options_with_values
 from drivelab.interop.fio.exported_job import asked_result, document_of, job_result, with_shares
 from drivelab.interop.fio.options import BY_NAME
 from drivelab.interop.fio.sizes import Amount, ValueMistake
@@ -94,7 +95,7 @@ class Status:
         """A document with the jobs that were ended, or failed at I/O, too: what they had done until then."""
         trials = [name for name in self._jobs if name in self._found and name not in finished]
         order = [(job.name, job.reporting_group) for job in self._jobs.values()]
-        results = [*document["jobs"], *(self._result(name) for name in trials)]
+        results = [*document["jobs"], *(result for name in trials for result in self._results(name))]
         results.sort(key=lambda result: order.index((result["jobname"], result["groupid"])))
         return document | {"jobs": with_shares(results)}
 
@@ -123,14 +124,19 @@ class Status:
     def _show(self) -> None:
         self._seen = set()
         begun = [name for name in self._jobs if name in self._found]
-        results = [self._result(name) for name in begun]
+        results = [result for name in begun for result in self._results(name)]
         self._write(document_of(datetime.now(UTC), __version__, results, [self._found[name] for name in begun]))
 
-    def _result(self, name: str) -> dict[str, Any]:
-        job = self._jobs[name]
+    def _results(self, name: str) -> list[dict[str, Any]]:
+        job, found = self._jobs[name], self._found[name]
         asked = asked_result({**job.shared, **job.given})
-        result = job_result(job.name, [[self._found[name]]], job.reporting_group, asked)
-        return result | {"job options": {"name": job.name} | dict(job.given_to_each)}
+        count = int(job.resolved["numjobs"])
+        jobs = [[found]] if asked.is_of_group else jobs_of([found], count)
+        more = {
+            "job options": {"name": job.name} | options_with_values(job.given_to_each),
+            JOB_COUNT: count // len(jobs),
+        }
+        return [job_result(job.name, [parts], job.reporting_group, asked) | more for parts in jobs]
 
 
 def _so_far(name: str, workload: Workload, rows: pa.Table, counted_ns: int) -> Measurement:

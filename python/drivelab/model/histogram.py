@@ -8,7 +8,9 @@ is the one of the crate's ``histogram.rs``; a test holds the two together.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,17 @@ class Histogram:
     minimum_ns: int
     maximum_ns: int
     sum_ns: int
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """That of one row of a table of histograms, as the engine and the store have them."""
+        return cls(
+            bucket=np.asarray(row["bucket"], dtype=np.int64),
+            count=np.asarray(row["bucket_count"], dtype=np.int64),
+            minimum_ns=int(row["min_ns"]),
+            maximum_ns=int(row["max_ns"]),
+            sum_ns=int(row["sum_ns"]),
+        )
 
     @property
     def total_count(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -129,6 +129,26 @@ class Measurement:
         """
         name = self.context.get("counted_device")
         return next((counts for counts in self.devices if counts.device == name), next(iter(self.devices), None))
+
+    def jobs_apart(self) -> tuple[Measurement, ...]:
+        """What each job alone measured, in their order; nothing where that was not kept (``record_jobs``).
+
+        Intervals hold counts and bytes of total latencies. Devices were counted for all jobs together.
+        """
+
+        def alone(job: dict[str, Any]) -> Measurement:
+            intervals = pa.table(job["intervals"])
+            latency = pa.array(["total"] * len(intervals), pa.string())
+            return replace(
+                self,
+                workload=self.workload.model_copy(update={"job_count": 1}),
+                engine=job,
+                histograms={(row["operation"], row["latency"]): Histogram.from_row(row) for row in job["histograms"]},
+                intervals=intervals.append_column("latency", latency),
+                records=None,
+            )
+
+        return tuple(map(alone, self.engine.get("jobs") or ()))
 
     def operation_count(self, operation: str) -> int:
         """Completed I/Os of one operation in the measured window."""

@@ -325,6 +325,7 @@ class Workload(FrozenModel):
     interval_ns: int = Field(default=100_000_000, ge=1_000_000)
     seed: int = Field(default=1, ge=0, lt=2**64)
     record_ios: bool = False
+    record_jobs: bool = False
     pin_cpus: tuple[int, ...] = ()
     polled_completion: bool = False
     polled_submission: bool = False

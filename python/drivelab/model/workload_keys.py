@@ -244,4 +244,5 @@ class WorkloadKeys(FrozenModel):
         False, "operations on files: whether the directory is made durable after each of them, too", FILES,
         "Make the directory durable after each operation.")
     record_ios: bool = key(False, "whether every single I/O is kept (`ios/TRIAL.parquet`)")
+    record_jobs: bool = key(False, "whether the numbers of each job are kept beside those of all (`jobs`)")
     # fmt: on

@@ -32,7 +32,6 @@ from drivelab.store.cells import cell_value, estimates_in, findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 from drivelab.store.selection import rows_of_trials, trial_columns
-from drivelab.store.tables import histogram_from_row
 
 # more are not looked at one by one, and their figures would make a page that no browser likes to open
 TRIALS_IN_FULL_MAX = 60
@@ -71,7 +70,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
     names, trial_count, reference_count = _shown_trials(run, order)
     histograms: dict[str, dict[tuple[str, str], Histogram]] = {}
     for row in rows_of_trials(run, layout.HISTOGRAMS, names).to_pylist():
-        histograms.setdefault(row["trial"], {})[row["operation"], row["latency"]] = histogram_from_row(row)
+        histograms.setdefault(row["trial"], {})[row["operation"], row["latency"]] = Histogram.from_row(row)
     intervals = rows_of_trials(run, layout.INTERVALS, names)
     rows = {row["trial"]: row for row in rows_of_trials(run, layout.TRIALS, names).to_pylist()}
     trials = [

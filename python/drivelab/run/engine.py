@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from drivelab import _engine
@@ -355,16 +354,7 @@ def _progress(told: dict[str, Any]) -> Progress:
 
 
 def _histograms(table: pa.RecordBatch) -> dict[tuple[str, str], Histogram]:
-    return {
-        (row["operation"], row["latency"]): Histogram(
-            bucket=np.asarray(row["bucket"], dtype=np.int64),
-            count=np.asarray(row["bucket_count"], dtype=np.int64),
-            minimum_ns=row["min_ns"],
-            maximum_ns=row["max_ns"],
-            sum_ns=row["sum_ns"],
-        )
-        for row in table.to_pylist()
-    }
+    return {(row["operation"], row["latency"]): Histogram.from_row(row) for row in table.to_pylist()}
 
 
 def _as_drivelab_error(error: Exception) -> DrivelabError:

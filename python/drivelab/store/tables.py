@@ -131,17 +131,6 @@ def row_quantiles(table: pa.Table, at: float) -> np.ndarray[Any, np.dtype[np.flo
     return result
 
 
-def histogram_from_row(row: Mapping[str, Any]) -> Histogram:
-    """The histogram of one row of the histograms or intervals table."""
-    return Histogram(
-        bucket=np.asarray(row["bucket"], dtype=np.int64),
-        count=np.asarray(row["bucket_count"], dtype=np.int64),
-        minimum_ns=int(row["min_ns"]),
-        maximum_ns=int(row["max_ns"]),
-        sum_ns=int(row["sum_ns"]),
-    )
-
-
 def measurement_from_rows(
     trial: Mapping[str, Any], histograms: Sequence[Mapping[str, Any]], intervals: pa.Table
 ) -> Measurement:
@@ -150,7 +139,7 @@ def measurement_from_rows(
         name=trial["trial"],
         workload=workload_in(trial["workload_json"], trial["trial"]),
         engine=cell_value("engine_json", trial["engine_json"], trial["trial"]),
-        histograms={(row["operation"], row["latency"]): histogram_from_row(row) for row in histograms},
+        histograms={(row["operation"], row["latency"]): Histogram.from_row(row) for row in histograms},
         intervals=intervals.drop_columns(["trial", "p50_ns", "p99_ns"]),
         devices=devices_in(trial["devices_json"], trial["trial"]),
         context=cell_value("context_json", trial["context_json"], trial["trial"]),

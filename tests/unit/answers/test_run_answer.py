@@ -19,9 +19,9 @@ import pytest
 from drivelab.answers.run_answer import answer_of_run, experiment_order, findings_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.finding import Finding
+from drivelab.model.histogram import Histogram
 from drivelab.report.gather import gather
 from drivelab.store.read import StoredRun, open_run
-from drivelab.store.tables import histogram_from_row
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
@@ -35,7 +35,7 @@ def changed(run: StoredRun, **facts: object) -> Iterator[StoredRun]:
 def test_medians_are_those_of_the_histograms() -> None:
     run = open_run(RUNS / "settings-scan-drive")
     exact = {
-        row["trial"]: histogram_from_row(row).quantile_ns(0.5)
+        row["trial"]: Histogram.from_row(row).quantile_ns(0.5)
         for row in run.histograms.filter(pc.equal(run.histograms["operation"], "durable_write")).to_pylist()
     }
     for one in answer_of_run(run).combinations:

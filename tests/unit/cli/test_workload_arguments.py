@@ -54,6 +54,7 @@ WITHOUT_A_FLAG = {
     ("contents",): "a flag for each of its numbers",
     ("pacing",): "a flag for each of its numbers",
     ("record_ios",): "--record names the file",
+    ("record_jobs",): "for job files of fio, and experiments that keep each job's numbers",
     ("fill_level",): "--size says how much is used",
     ("capacities",): "--once goes over the range once",
     ("own_files",): "io has one file",

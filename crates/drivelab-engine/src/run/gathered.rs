@@ -25,6 +25,8 @@ pub(super) struct Gathered {
     next_index: Vec<u32>,
     /// What each job has handed on so far.
     handed_on: Vec<[Counts; EVENTS.len()]>,
+    /// What each job alone has counted, where it is kept.
+    apart: Vec<Self>,
     open: BTreeMap<u32, Sum>,
     sum: Sum,
     shape: Shape,
@@ -37,7 +39,12 @@ pub(super) struct Gathered {
 
 impl Gathered {
     pub(super) fn new(workload: &Workload, shape: Shape) -> Self {
-        let job_count = workload.job_count;
+        let kept = if workload.record_jobs { workload.job_count } else { 0 };
+        let apart = (0..kept).map(|_| Self::of_jobs(1, workload, shape)).collect();
+        Self { apart, ..Self::of_jobs(workload.job_count, workload, shape) }
+    }
+
+    fn of_jobs(job_count: u32, workload: &Workload, shape: Shape) -> Self {
         Self {
             running: job_count,
             is_known_well: false,
@@ -46,6 +53,7 @@ impl Gathered {
             outcomes: Vec::new(),
             next_index: vec![0; job_count as usize],
             handed_on: vec![Default::default(); job_count as usize],
+            apart: Vec::new(),
             open: BTreeMap::new(),
             sum: Sum::default(),
             shape,
@@ -58,6 +66,9 @@ impl Gathered {
 
     /// Adds what one job counted in one interval.
     pub(super) fn add_interval(&mut self, job: u32, index: u32, next_index: u32, interval: &Interval) {
+        if let Some(alone) = self.apart.get_mut(job as usize) {
+            alone.add_interval(0, index, next_index, interval);
+        }
         self.sum.add(interval);
         self.open.entry(index).or_default().add(interval);
         let handed_on = &mut self.handed_on[job as usize];
@@ -90,11 +101,16 @@ impl Gathered {
     pub(super) fn end_job(&mut self, job: u32, outcome: JobOutcome) {
         self.running -= 1;
         self.next_index[job as usize] = u32::MAX;
+        if let Some(alone) = self.apart.get_mut(job as usize) {
+            alone.end_job(0, outcome.clone());
+        }
         self.outcomes.push(outcome);
     }
 
     /// Gives up the jobs that do not come back; what they have handed on is kept.
     pub(super) fn abandon(&mut self, window_start: u64) {
+        let is_running = |alone: &&mut Self| alone.running > 0;
+        self.apart.iter_mut().filter(is_running).for_each(|alone| alone.abandon(window_start));
         let now = Clock::get().ticks();
         let end = self.stopped_ticks.max(window_start);
         self.abandoned = self.running;
@@ -163,7 +179,9 @@ impl Gathered {
         for row in self.interval_rows.iter_mut().filter(|row| row.interval + 1 == rows_end) {
             row.duration_ns = measured_ns.saturating_sub(row.start_ns).max(1);
         }
+        let alone = |job: Self| job.summarise(choice.clone(), direct.clone(), start_ticks);
         Outcome {
+            apart: self.apart.into_iter().map(alone).collect(),
             choice,
             direct,
             histogram_rows: rows(&self.sum),

@@ -21,6 +21,8 @@ from drivelab.store.durable import written_aside
 from drivelab.store.read import StoredRun
 
 WHOLE_RUN = "fio.json"
+# of a job result; fio's JSON does not tell it
+JOB_COUNT = "drivelab_job_count"
 # what a chart has on its axes, or names itself
 _OF_THE_CHART = ("queue_depth", "job_count", "operation", "block_size", "read_fraction")
 
@@ -69,23 +71,73 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     listed = {job["workload"]: job for job in run.record.job_file.get("jobs", ())}
     by_workload = {workload: asked_result(job["shared"] | job["given"]) for workload, job in listed.items()}
     asked = {name: by_workload.get(run.trial(name)["workload"], USUAL_RESULT) for name in trials}
-    groups = _same_jobs(run, asked, listed)
-    results = _jobs(run, trials, asked, groups)
-    document = _document(run, results, trials.values())
-    document["global options"] = dict(run.record.job_file.get("shared", {}))
+    results = _results(run, trials, asked, listed)
+    document = _document(run, _jobs(run, trials, asked, results), trials.values())
+    document["global options"] = options_with_values(run.record.job_file.get("shared", {}))
     if not document["global options"]:
         del document["global options"]
-    for job, (name, *_) in zip(document["jobs"], groups, strict=True):
-        of_file = listed.get(run.trial(name)["workload"])
-        if of_file is not None:
-            job["job options"] = {"name": of_file["job"]} | of_file["given"]
-    workloads = [run.trial(name)["workload"] for name, *_ in groups]
-    if len(set(workloads)) == len(workloads):
-        whole = {workload: [trials[name] for name in names] for workload, names in zip(workloads, groups, strict=True)}
-        owners = {run.trial(name)["workload"]: workloads[place] for place, names in enumerate(groups) for name in names}
-        verified = {workload: owners.get(listed.get(workload, {}).get("verifies", ""), "") for workload in workloads}
-        document["jobs"] = _with_checks(document["jobs"], whole, verified, by_workload)
+    for job, result in zip(document["jobs"], results, strict=True):
+        if of_file := listed.get(result.workload):
+            job["job options"] = {"name": of_file["job"]} | options_with_values(of_file["given"])
+        job[JOB_COUNT] = result.job_count
+    if len({run.trial(name)["workload"] for name in trials}) == len(trials):
+        document["jobs"] = _with_checks(document["jobs"], results, listed, by_workload)
     return document, done.left_out
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What one job result tells of: trials that ran at the same time, or of each of them one job.
+
+    Attributes
+    ----------
+    trial, workload : str
+        The first of them.
+    parts : sequence of Measurement
+        What was measured.
+    workloads : frozenset of str
+        Those of all of them.
+    job_count : int
+        How many jobs of fio's that is.
+    """
+
+    trial: str
+    workload: str
+    parts: Sequence[Measurement]
+    workloads: frozenset[str]
+    job_count: int = 1
+
+
+def _results(
+    run: StoredRun,
+    trials: Mapping[str, Measurement],
+    asked: Mapping[str, AskedResult],
+    listed: Mapping[str, Mapping[str, Any]],
+) -> list[_Result]:
+    found = []
+    for names in _same_jobs(run, asked, listed):
+        whole = [trials[name] for name in names]
+        workloads = [run.trial(name)["workload"] for name in names]
+        of_file = [listed[workload] for workload in workloads if workload in listed]
+        counts = {job["number"]: int(job["resolved"].get("numjobs", 1)) for job in of_file}
+        count = sum(counts.values()) or 1
+        jobs = [whole] if asked[names[0]].is_of_group else jobs_of(whole, count)
+        named = names[0], workloads[0]
+        found += [_Result(*named, parts, frozenset(workloads), count // len(jobs)) for parts in jobs]
+    return found
+
+
+def options_with_values(options: Mapping[str, str]) -> dict[str, str]:
+    """Those that fio's JSON has: flags that are the name alone are left out of it."""
+    return {name: text for name, text in options.items() if text}
+
+
+def jobs_of(whole: Sequence[Measurement], job_count: int) -> list[list[Measurement]]:
+    """What each job of fio's measured, of trials together that are so many jobs: a part of each trial, or of one."""
+    apart = [each.jobs_apart() or (each,) for each in whole]
+    if all(len(jobs) == job_count for jobs in apart):
+        return [list(parts) for parts in zip(*apart, strict=True)]
+    return [[part] for jobs in apart for part in jobs]
 
 
 def _same_jobs(
@@ -106,20 +158,31 @@ def _same_jobs(
 
 def _with_checks(
     jobs: Sequence[dict[str, Any]],
-    measured: Mapping[str, Sequence[Measurement]],
-    verified: Mapping[str, str],
+    results: Sequence[_Result],
+    listed: Mapping[str, Mapping[str, Any]],
     asked: Mapping[str, AskedResult],
 ) -> list[dict[str, Any]]:
     """The results of jobs that were run once, what a job read back of its writes among its reads, as fio has them."""
-    checks = {of: name for name, of in verified.items() if of}
-    found = []
-    for name, job in zip(measured, jobs, strict=True):
-        if name in checks:
-            whole = job_result(name, [measured[name], measured[checks[name]]], 0, asked[name])
-            found.append(job | {direction: whole[direction] for direction in ("read", MIXED) if direction in whole})
-        elif not verified[name]:
-            found.append(job)
-    return found
+    verified = [str(listed.get(result.workload, {}).get("verifies", "")) for result in results]
+    read_back: dict[int, list[Sequence[Measurement]]] = {}
+    told: set[int] = set()
+    for what in dict.fromkeys(filter(None, verified)):
+        checks = [number for number, of in enumerate(verified) if of == what]
+        writers = [number for number, of in enumerate(verified) if not of and what in results[number].workloads]
+        # what all jobs wrote may be read back once
+        of_checks = writers if len(writers) == len(checks) else writers[:1] * len(checks)
+        for check, writer in zip(checks, of_checks, strict=False):
+            read_back.setdefault(writer, []).append(results[check].parts)
+            told.add(check)
+
+    def with_reads(job: dict[str, Any], number: int) -> dict[str, Any]:
+        result = results[number]
+        whole = job_result(result.trial, [result.parts, *read_back[number]], 0, asked[result.workload])
+        return job | {direction: whole[direction] for direction in ("read", MIXED) if direction in whole}
+
+    return [
+        with_reads(job, number) if number in read_back else job for number, job in enumerate(jobs) if number not in told
+    ]
 
 
 def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> FioExport:
@@ -162,7 +225,8 @@ def _opened(directory: Path, run: Path) -> HeldDirectory:
 def _write_all(
     run: StoredRun, held: HeldDirectory, trials: Mapping[str, Measurement], done: FioExport, *, with_logs: bool
 ) -> None:
-    document = _document(run, _jobs(run, trials, {}, [(name,) for name in trials]), trials.values())
+    results = [_Result(name, "", [measured], frozenset()) for name, measured in trials.items()]
+    document = _document(run, _jobs(run, trials, {}, results), trials.values())
     _write(held, WHOLE_RUN, json.dumps(document, indent=2), done)
     for cell, names in _cells(run, trials).items():
         measured = [trials[name] for name in names]
@@ -175,20 +239,13 @@ def _write_all(
 
 
 def _jobs(
-    run: StoredRun,
-    trials: Mapping[str, Measurement],
-    asked: Mapping[str, AskedResult],
-    groups: Sequence[tuple[str, ...]],
+    run: StoredRun, trials: Iterable[str], asked: Mapping[str, AskedResult], results: Iterable[_Result]
 ) -> list[dict[str, Any]]:
     named = names_of_jobs(run, trials)
     return [
-        job_result(
-            named[names[0]][0],
-            [[trials[name] for name in names]],
-            named[names[0]][1],
-            asked.get(names[0], USUAL_RESULT),
-        )
-        for names in groups
+        job_result(name, [result.parts], group, asked.get(result.trial, USUAL_RESULT))
+        for result in results
+        for name, group in [named[result.trial]]
     ]
 
 

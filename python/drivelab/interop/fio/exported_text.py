@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from drivelab.interop.fio.export import JOB_COUNT
 from drivelab.interop.fio.exported_stats import PERCENTILES
 from drivelab.interop.fio.translated import TranslatedJob
 from drivelab.model.names import counted
@@ -107,7 +108,7 @@ def _moved(job: Mapping[str, Any]) -> bool:
 
 
 def _job_lines(job: Mapping[str, Any], options: Mapping[str, str], time: str) -> Iterator[str]:
-    jobs = options.get("numjobs", "1")
+    jobs = job.get(JOB_COUNT) or options.get("numjobs", "1")
     yield f"{job['jobname']}: (groupid={job['groupid']}, jobs={jobs}): err={job['error']:2d}: pid=0: {time}"
     if "description" in options:
         yield f"  Description  : [{options['description']}]"

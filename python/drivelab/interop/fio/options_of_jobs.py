@@ -211,7 +211,7 @@ _ORDER_OF_JOBS = (
     Option("stonewall", "flag", "core", "honoured", "the jobs before it end first", aliases=("wait_for_previous",)),
     Option("wait_for", "text", "extended", "honoured", "the job that is named ends first"),
     Option("new_group", "flag", "extended", "honoured", "another group of results begins"),
-    Option("group_reporting", "flag", "core", "honoured", "jobs of one section are one result, always"),
+    Option("group_reporting", "flag", "core", "honoured", "a group is one result of `drivelab fio`, and its jobs else"),
     Option(
         "startdelay",
         "duration",

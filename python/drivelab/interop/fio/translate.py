@@ -236,7 +236,10 @@ def _common_keys(options: JobOptions, engine: Engine, placed: Placing) -> dict[s
     if jobs > _JOBS_MAX:
         raise options.refuse("numjobs", f"{jobs} jobs of one target are too many: at most {_JOBS_MAX}")
     cpus = pinned(options)
-    return {"job_count": jobs, "backend": engine.backend} | ({"pin_cpus": cpus} if cpus else {})
+    is_told_apart = jobs > 1 and not options.truth("group_reporting")
+    return {"job_count": jobs, "backend": engine.backend, "record_jobs": is_told_apart} | (
+        {"pin_cpus": cpus} if cpus else {}
+    )
 
 
 def _beside_others(options: JobOptions, turn: Turn) -> dict[str, Any]:
