@@ -70,20 +70,14 @@ Runner = Callable[[], Cost]
 
 
 def alternate(rounds: int, ours: Runner, theirs: Runner, *, warm_up: bool = True) -> tuple[list[Cost], list[Cost]]:
-    """Both in turn, each first every other time, after one round that is not counted."""
-    all_ours, all_theirs = in_turn(rounds, ours, theirs, warm_up=warm_up)
-    return all_ours, all_theirs
-
-
-def in_turn(rounds: int, *runners: Runner, warm_up: bool = True) -> list[list[Cost]]:
-    """What each finds, one after the other, another of them first each time, after one round that is not counted."""
+    """Both in turn, each first every other time, after one pair that is not counted."""
+    runners = ours, theirs
     if warm_up:
         for run in runners:
             run()
-    found: list[list[Cost]] = [[] for _ in runners]
+    found: tuple[list[Cost], list[Cost]] = [], []
     for first in range(rounds):
-        for place in range(len(runners)):
-            turn = (first + place) % len(runners)
+        for turn in (first % 2, 1 - first % 2):
             found[turn].append(runners[turn]())
     return found
 

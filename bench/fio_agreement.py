@@ -1,203 +1,225 @@
-"""The same job files run by drivelab and by fio: whether both find the same IOPS and the same mean latency."""
+"""The same job files run by drivelab and by fio: whether both find the same IOPS and the same mean latency.
+
+Both run in a guest whose clock counts instructions, on drives of its kernel that take a millisecond: what they find
+is the same each time, whatever else this machine does.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from cases import Row, in_turn
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))
 
-from drivelab.model.estimate import Estimate
-from drivelab.store.read import open_run
+from vm.guest import Guest
 
-SIZE_BYTES = 256 * 2**20
+DIRECTIONS = ("read", "write", "trim")
 CLOSE = (0.95, 1.05)
-TARGET = f"{CLOSE[0]} to {CLOSE[1]}"
-DIRECTIONS = ("read", "write")
-# what a job file says beside its jobs: the device, and how long
-GLOBAL = "[global]\nfilename={device}\nsize=100%\nrandrepeat=0\ntime_based\nruntime={runtime_ms}ms\nthread\n"
-JOB_FILES = {
-    "random read, depth 1, libaio": "[r]\nrw=randread\nbs=4k\nioengine=libaio\ndirect=1\niodepth=1\nnorandommap\n",
-    "random read, depth 32, libaio": "[r]\nrw=randread\nbs=4k\nioengine=libaio\ndirect=1\niodepth=32\nnorandommap\n",
-    "random read, depth 32, io_uring": (
-        "[r]\nrw=randread\nbs=4k\nioengine=io_uring\ndirect=1\niodepth=32\nnorandommap\n"
-    ),
-    "sequential write, 1 MiB, depth 4": "[w]\nrw=write\nbs=1m\nioengine=libaio\ndirect=1\niodepth=4\n",
-    "random read and write 70:30, depth 16": (
-        "[m]\nrw=randrw\nrwmixread=70\nbs=4k\nioengine=libaio\ndirect=1\niodepth=16\nnorandommap\n"
-    ),
-    "synchronous writes, fdatasync=1": "[s]\nrw=write\nbs=4k\nioengine=psync\nfdatasync=1\n",
-    "random read, 4 jobs": (
-        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\nnumjobs=4\ngroup_reporting\nnorandommap\n"
-    ),
-    "a reader beside a writer": (
-        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\nnorandommap\n[w]\nrw=write\nbs=64k\nioengine=psync\ndirect=1\n"
-    ),
-    "random read, rate_iops=2000": (
-        "[r]\nrw=randread\nbs=4k\nioengine=libaio\ndirect=1\niodepth=4\nrate_iops=2000\nnorandommap\n"
-    ),
-    "random read with a map": "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\n",
-    "random write, depth 32, libaio": (
-        "[w]\nrw=randwrite\nbs=4k\nioengine=libaio\ndirect=1\niodepth=32\nnorandommap\n"
-    ),
-    "random read, depth 4, posixaio": (
-        "[r]\nrw=randread\nbs=4k\nioengine=posixaio\ndirect=1\niodepth=4\nnorandommap\n"
-    ),
-    "random read, batches of 8": (
-        "[r]\nrw=randread\nbs=4k\nioengine=libaio\ndirect=1\niodepth=32\niodepth_batch_submit=8\n"
-        "iodepth_batch_complete_min=8\nnorandommap\n"
-    ),
-    "random read, zipf 1.1": (
-        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\nrandom_distribution=zipf:1.1\nnorandommap\n"
-    ),
-    "random read, percentage_random=50": (
-        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\npercentage_random=50\nnorandommap\n"
-    ),
-    "read and write in order, 50:50": "[m]\nrw=rw\nbs=16k\nioengine=psync\ndirect=1\n",
-    "write, rate=20m": "[w]\nrw=write\nbs=16k\nioengine=psync\ndirect=1\nrate=20m\n",
-    "writes, fsync=8": "[s]\nrw=write\nbs=4k\nioengine=psync\nfsync=8\n",
-    "writes, sync=dsync": "[s]\nrw=write\nbs=4k\nioengine=psync\nsync=dsync\n",
-    "random read, thinktime=200us": (
-        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=1\nthinktime=200us\nnorandommap\n"
-    ),
-    "2 jobs, offset_increment=128m": (
-        "[r]\nrw=read\nbs=64k\nioengine=psync\ndirect=1\nnumjobs=2\noffset_increment=128m\nsize=128m\ngroup_reporting\n"
-    ),
-    "random read through the page cache": (
-        "[r]\nrw=randread\nbs=4k\nioengine=psync\ndirect=0\ninvalidate=0\nnorandommap\n"
-    ),
-    "write through the page cache": "[w]\nrw=write\nbs=64k\nioengine=psync\ndirect=0\n",
-    "block sizes 4k/60:64k/40": (
-        "[r]\nrw=randread\nbssplit=4k/60:64k/40\nioengine=libaio\ndirect=1\niodepth=8\nnorandommap\n"
-    ),
-}
+LATENCY_MS = 1
+RUNTIME_MS = 1000
+RUN_S, ALL_RUNS_S = 600, 1800
+FILES = "/tmp/files"
+DRIVES = f"""
+    modprobe null_blk nr_devices=0
+    mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+    for name in nullb0 nullb1; do
+        mkdir /sys/kernel/config/nullb/$name
+        cd /sys/kernel/config/nullb/$name
+        echo 128 >size
+        echo 1 >memory_backed
+        echo 1 >discard
+        echo 2 >irqmode
+        echo {LATENCY_MS * 1_000_000} >completion_nsec
+        echo 1 >power
+    done
+    mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 /dev/nullb1
+    mkdir {FILES}
+    mount /dev/nullb1 {FILES}
+    dd if=/dev/urandom of=/dev/nullb0 bs=1M count=128 status=none
+"""
+SHARED = f"[global]\nbs=4k\nioengine=psync\ntime_based\nruntime={RUNTIME_MS}ms\nrandrepeat=0\nthread\n"
+ON_DRIVE = f"{SHARED}filename=/dev/nullb0\nsize=100%\ndirect=1\nnorandommap\n"
+ON_FILES = f"{SHARED}directory={FILES}\nsize=8m\n"
+# the options of each job, as they are beside the shared ones; jobs that run together have a bar between them
+OF_DRIVE = (
+    "rw=randread",
+    "rw=randread norandommap=0",
+    "rw=randread direct=0 invalidate=0",
+    "rw=randread ioengine=sync",
+    "rw=randread ioengine=vsync",
+    "rw=randread ioengine=pvsync2",
+    "rw=randread ioengine=mmap direct=0",
+    "rw=randread ioengine=libaio",
+    "rw=randread ioengine=libaio iodepth=32",
+    "rw=randread ioengine=io_uring iodepth=32",
+    "rw=randread ioengine=posixaio iodepth=4",
+    "rw=randread ioengine=libaio iodepth=32 iodepth_batch_submit=8 iodepth_batch_complete_min=8",
+    "rw=randread ioengine=libaio iodepth=32 iodepth_batch_complete_max=32",
+    "rw=randread ioengine=libaio iodepth=32 iodepth_low=8",
+    "rw=randread numjobs=4 group_reporting",
+    "rw=randread numjobs=4",
+    "rw=randread numjobs=2 offset_increment=64m",
+    "rw=randread offset=32m size=16m",
+    "rw=randread random_distribution=zipf:1.1",
+    "rw=randread random_distribution=pareto:0.9",
+    "rw=randread random_distribution=zoned:60/10:30/20:10/70",
+    "rw=randread percentage_random=50",
+    "rw=randread:8",
+    "rw=randread bssplit=4k/60:64k/40 ioengine=libaio iodepth=8",
+    "rw=randread bsrange=4k-64k ioengine=libaio iodepth=4",
+    "rw=randread rate_iops=2000 ioengine=libaio iodepth=4",
+    "rw=randread rate_iops=500",
+    "rw=randread rate_iops=500 rate_process=poisson",
+    "rw=randread thinktime=200us",
+    "rw=randread thinktime=5ms thinktime_blocks=4",
+    "rw=randread ramp_time=300ms",
+    "rw=randread | rw=write bs=64k",
+    "rw=randread | rw=randwrite startdelay=300ms",
+    "rw=randread flow=2 | rw=randwrite flow=1",
+    "rw=randread runtime=400ms exitall | rw=write bs=64k",
+    "rw=read bs=128k",
+    "rw=read bs=128k ioengine=libaio iodepth=8",
+    "rw=read bs=64k direct=0",
+    "rw=read:64k",
+    "rw=read zonemode=strided zonesize=1m zoneskip=3m",
+    "rw=write bs=1m ioengine=libaio iodepth=4",
+    "rw=write bs=64k direct=0",
+    "rw=write rate=2m",
+    "rw=write sync=dsync",
+    "rw=write sync=sync direct=0",
+    "rw=write fsync=8 direct=0",
+    "rw=write fdatasync=1 direct=0",
+    "rw=randwrite fsync=1 direct=0",
+    "rw=randwrite ioengine=libaio iodepth=32",
+    "rw=randwrite ioengine=io_uring iodepth=8 bs=16k",
+    "rw=randwrite buffer_compress_percentage=50 refill_buffers",
+    "rw=randrw rwmixread=70 ioengine=libaio iodepth=16",
+    "rw=rw",
+    "rw=randrw bs=4k,16k rwmixwrite=20",
+    "rw=randtrim bs=64k",
+)
+OF_FILES = (
+    "rw=randread direct=1",
+    "rw=randread nrfiles=8 file_service_type=random direct=1",
+    "rw=read bs=64k",
+    "rw=write fdatasync=1 fallocate=none",
+    "rw=write fsync=1",
+    "rw=write numjobs=2 fdatasync=4",
+    "rw=randwrite direct=1 nrfiles=4",
+    "rw=randwrite fdatasync=1 overwrite=1",
+    "rw=randrw direct=1 ioengine=libaio iodepth=8",
+)
+# what one job laid out is not the next one's
+NO_FILES = f"find {FILES} -type f -delete; sync"
+# drivelab takes 10 s to load there, which is done once
+RUN_EACH = f"""
+import contextlib, io, json, subprocess, sys
+from drivelab.cli.main import run
+for path, *words in json.load(sys.stdin):
+    subprocess.run({NO_FILES!r}, shell=True, check=True)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+        run(["fio", path, "--output-format=json", "--eta=never", *words])
+    print(json.dumps(said.getvalue()), flush=True)
+"""
 
 
 @dataclass(frozen=True)
 class Found:
-    """IOPS and mean latency in ns, by job and direction."""
+    """What a program found of a job and direction: IOPS, and mean latency in ns."""
 
-    iops: Mapping[str, float]
-    mean_ns: Mapping[str, float]
+    iops: float
+    mean_ns: float
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A quantity of a job as both programs find it, and as fio finds it when it runs once more in the same round."""
+    """A job and direction as drivelab finds it, as fio does, and as fio does once more."""
 
-    beside_fio: Row
-    fio_beside_itself: Row
+    case: str
+    ours: Found
+    fio: Found
+    fio_again: Found
+
+    @property
+    def iops_ratios(self) -> tuple[float, float]:
+        """IOPS of drivelab, and of fio once more, over fio's."""
+        return self.ours.iops / self.fio.iops, self.fio_again.iops / self.fio.iops
+
+    @property
+    def latency_ratios(self) -> tuple[float, float]:
+        """The same of mean latencies."""
+        return self.ours.mean_ns / self.fio.mean_ns, self.fio_again.mean_ns / self.fio.mean_ns
 
 
-def agreement(rounds: int, runtime_s: float, directory: Path) -> list[Agreement]:
-    """IOPS and mean latency of every job file, by drivelab, by fio and by fio again, on a loop device over a file."""
+def agreement() -> list[Agreement]:
+    """IOPS and mean latency of every job file, by drivelab, by fio and by fio again."""
+    files = {each: _job_file(ON_DRIVE, each) for each in OF_DRIVE}
+    files |= {f"of files: {each}": _job_file(ON_FILES, each) for each in OF_FILES}
     rows = []
-    with _written_device(directory) as device, tempfile.TemporaryDirectory(prefix="drivelab-bench-") as folder:
-        for title, jobs in JOB_FILES.items():
-            path = Path(folder) / "jobs.fio"
-            path.write_text(GLOBAL.format(device=device, runtime_ms=round(1000 * runtime_s)) + jobs)
-            by_fio = partial(_by_fio, path)
-            ours, theirs, again = in_turn(rounds, partial(_by_drivelab, path, device), by_fio, by_fio)
-            for job in ours[0].iops:
-                named = f"{title}: {job}" if len(ours[0].iops) > 1 else title
-                for quantity, values in (("IOPS", "iops"), ("mean latency (ns)", "mean_ns")):
-                    of_each = (tuple(getattr(one, values)[job] for one in found) for found in (ours, theirs, again))
-                    of_ours, of_fio, of_fio_again = of_each
-                    rows.append(
-                        Agreement(
-                            Row(named, quantity, of_ours, of_fio, TARGET),
-                            Row(named, quantity, of_fio_again, of_fio, TARGET),
-                        )
-                    )
+    with Guest(kinds=(), has_virtual_time=True) as guest:
+        guest.shell(DRIVES, timeout_s=RUN_S)
+        for number, text in enumerate(files.values()):
+            guest.run("tee", f"/tmp/{number}.fio", stdin=text)
+        asked = [[f"/tmp/{number}.fio", "--erase=nullb0", "--out=/tmp/runs"] for number in range(len(files))]
+        ours = guest.run("python", "-c", RUN_EACH, stdin=json.dumps(asked), timeout_s=ALL_RUNS_S)
+        of_ours = [_found(json.loads(line)) for line in ours.stdout.splitlines()]
+        for number, (case, of_one) in enumerate(zip(files, of_ours, strict=True)):
+            first, again = (_by_fio(guest, f"/tmp/{number}.fio") for _ in range(2))
+            for name, found in of_one.items():
+                named = f"{case} ({name})" if len(of_one) > 1 else case
+                rows.append(Agreement(named, found, first[name], again[name]))
     return rows
 
 
-def counts_of(rows: Sequence[Agreement]) -> list[str]:
-    """How many rows of each quantity are close, and how many are that fio finds beside itself."""
-    lines = []
-    for quantity in dict.fromkeys(row.beside_fio.quantity for row in rows):
-        of_it = [row for row in rows if row.beside_fio.quantity == quantity]
-        ours = sum(_is_close(row.beside_fio) for row in of_it)
-        itself = sum(_is_close(row.fio_beside_itself) for row in of_it)
-        lines.append(f"Within 5 %: {quantity}, {ours} of {len(of_it)} rows; of fio beside itself, {itself}.")
-    return lines
+def _job_file(shared: str, jobs: str) -> str:
+    sections = (f"[{name}]\n" + "\n".join(job.split()) for name, job in zip("ab", jobs.split(" | "), strict=False))
+    return shared + "\n".join(sections) + "\n"
 
 
-def _is_close(row: Row) -> bool:
-    return CLOSE[0] <= row.ratio <= CLOSE[1]
+def _by_fio(guest: Guest, path: str) -> dict[str, Found]:
+    guest.shell(NO_FILES)
+    return _found(guest.run("fio", path, "--output-format=json", "--eta=never", timeout_s=RUN_S).stdout)
+
+
+def _found(said: str) -> dict[str, Found]:
+    """By job and direction; jobs that are told apart together."""
+    results: dict[str, list[Mapping[str, float]]] = {}
+    for job in json.loads(said[said.index("{") :])["jobs"]:
+        for direction in DIRECTIONS:
+            if job[direction]["total_ios"]:
+                row = {"iops": job[direction]["iops"], "mean_ns": job[direction]["lat_ns"]["mean"]}
+                results.setdefault(f"{job['jobname']}, {direction}", []).append(row)
+    return {name: _together(of_jobs) for name, of_jobs in results.items()}
+
+
+def _together(jobs: Sequence[Mapping[str, float]]) -> Found:
+    iops = sum(job["iops"] for job in jobs)
+    return Found(iops, sum(job["iops"] * job["mean_ns"] for job in jobs) / iops)
+
+
+def _close(ratios: Iterable[float]) -> int:
+    return sum(CLOSE[0] <= ratio <= CLOSE[1] for ratio in ratios)
 
 
 def table_of(rows: Sequence[Agreement]) -> list[str]:
-    """The rows as a table."""
-    lines = ["| case | quantity | drivelab | fio | drivelab / fio | fio / itself |", "|---|---|---:|---:|---:|---:|"]
+    """How many rows are close, and all of them as a table."""
+    iops, latency = _close(row.iops_ratios[0] for row in rows), _close(row.latency_ratios[0] for row in rows)
+    ratios = "drivelab / fio | fio / itself"
+    lines = [
+        f"Within 5 %: IOPS of {iops} and mean latencies of {latency} of {len(rows)} rows.",
+        "",
+        f"| job | IOPS of fio | {ratios} | mean latency of fio (ns) | {ratios} |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
     for row in rows:
-        ours, itself = row.beside_fio, row.fio_beside_itself
-        numbers = f"{ours.ours:,.4g} | {ours.theirs:,.4g} | {ours.ratio_text} | {itself.ratio_text}"
-        lines.append(f"| {ours.case} | {ours.quantity} | {numbers} |")
+        of_iops, of_latency = (
+            f"{beside:.3f} | {itself:.3f}" for beside, itself in (row.iops_ratios, row.latency_ratios)
+        )
+        case = row.case.replace("|", "beside")
+        lines.append(f"| `{case}` | {row.fio.iops:,.0f} | {of_iops} | {row.fio.mean_ns:,.0f} | {of_latency} |")
     return lines
-
-
-def _by_fio(path: Path) -> Found:
-    words = ["fio", "--output-format=json", str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=path.parent)
-    iops, mean_ns = {}, {}
-    for job in json.loads(done.stdout[done.stdout.index("{") :])["jobs"]:
-        for direction in DIRECTIONS:
-            if job[direction]["total_ios"]:
-                name = f"{job['jobname']} {direction}"
-                iops[name] = job[direction]["iops"]
-                mean_ns[name] = job[direction]["lat_ns"]["mean"]
-    return Found(iops, mean_ns)
-
-
-def _by_drivelab(path: Path, device: str) -> Found:
-    with tempfile.TemporaryDirectory(prefix="drivelab-bench-") as runs:
-        words = [sys.executable, "-m", "drivelab", "run", str(path), "--erase", Path(device).name, "--out", runs]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "80"})
-        if done.returncode not in (0, 4):
-            raise RuntimeError(done.stderr)
-        (directory,) = Path(runs).iterdir()
-        run = open_run(directory)
-        iops, mean_ns = {}, {}
-        for row in run.trials.to_pylist():
-            estimates, engine = run.estimates_of(row), json.loads(row["engine_json"])
-            for direction in DIRECTIONS:
-                counts = engine["operations"].get(direction)
-                if counts and counts["count"]:
-                    name = f"{row['workload']} {direction}"
-                    iops[name] = counts["count"] / engine["measured_ns"] * 1e9
-                    mean_ns[name] = _mean_ns(estimates, row["operation"], direction)
-    return Found(iops, mean_ns)
-
-
-def _mean_ns(estimates: Mapping[str, Estimate], operation: str, direction: str) -> float:
-    """Mean latency of a direction; of writes that are made durable that of the write alone, as fio has it."""
-    prefix = "" if operation == direction else f"{direction}_"
-    value = estimates[f"{prefix}total_latency_ns_mean"].value
-    assert value is not None
-    return value
-
-
-@contextmanager
-def _written_device(directory: Path) -> Iterator[str]:
-    """A loop device of its own over a file that it reads and writes with O_DIRECT, every block of it written."""
-    with tempfile.NamedTemporaryFile(dir=directory, prefix="drivelab-bench-") as image:
-        block = os.urandom(2**20)
-        for _ in range(SIZE_BYTES // 2**20):
-            image.write(block)
-        image.flush()
-        os.fsync(image.fileno())
-        words = ["losetup", "--find", "--show", "--direct-io=on", image.name]
-        device = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-        try:
-            yield device
-        finally:
-            subprocess.run(["losetup", "--detach", device], check=True)
