@@ -26,8 +26,8 @@ from drivelab.cli.check_results import CheckJudgement, show_check
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
-from drivelab.inventory.loop_target import with_loop_as_drive
-from drivelab.inventory.target import require_writable, resolve_target
+from drivelab.inventory.loop_target import resolve_measured
+from drivelab.inventory.target import require_writable
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError, error_words
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.host import HostFacts
@@ -116,14 +116,14 @@ def command(
         require_rate(need, at_least)
     if erase:
         require_unused(target)
-    facts = resolve_target(target)
+    facts = resolve_measured(target)
     require_files_of_program(need, facts, is_rate_asked=at_least is not None)
     plan = plan_check(facts, program=need.program if need else POSTGRESQL.need, may_erase=bool(erase), is_quick=quick)
     if plan.may_write:
         require_writable(facts)
         require_erase_consent(facts, erase or ())
     writer = make_run(facts, out)
-    with interruptible() as stop, held_drives(with_loop_as_drive(facts).drives, alone=bool(erase)):
+    with interruptible() as stop, held_drives(facts.drives, alone=bool(erase)):
         results, judgement = _check(plan, facts, writer, Asked(need, at_least or 0.0), erase or [], stop)
     give_memory_back()
     show_check(results, judgement, facts, writer.directory, details=details, as_json=as_json)
