@@ -47,6 +47,11 @@ def test_drives_that_only_one_run_has_are_not_held_against_each_other(capsys: py
     found = json.loads(capsys.readouterr().out)
     assert {(row["target_base"], row["target_new"]) for row in found["rows"]} == {(DISK, DISK)}
     assert (found["left_out_base"], found["left_out_new"]) == ([CARD], [SSD])
+    # nothing is said of what is left out
+    assert "drive" not in [one["what"] for one in found["differences"]]
+    assert [note for note in found["notes"] if "imulated" in note] == [
+        f"Simulated: {DISK}; no real drive was measured."
+    ]
     assert run(["compare", first, third]) == 4
     told = " ".join(capsys.readouterr().out.split())
     assert "have no drive in common, and drivelab report puts all drives beside each other." in told

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
 
 from drivelab.analyse.comparison import Compared, ComparedTrial, compare_sides
 from drivelab.analyse.comparison_interval import RUNS_ADVISED
@@ -87,15 +86,17 @@ def compare_runs(
     )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
     left_out_base, left_out_new = _left_out(ours, theirs, compared, places)
-    known = left_of_bursts((*base, *new))
+    used = {target for row in compared.rows for target in (row.target_base, row.target_new)}
+    left_out = {*left_out_base, *left_out_new} - used
+    known = {target: left for target, left in left_of_bursts((*base, *new)).items() if target not in left_out}
     perhaps = _perhaps_bursts((*base, *new), [read for side in sides for read in side])
-    perhaps = {target: rate for target, rate in perhaps.items() if target not in known}
+    perhaps = {target: rate for target, rate in perhaps.items() if target not in {*known, *left_out}}
     return Comparison(
         base=tuple(_compared_run(run) for run in base),
         new=tuple(_compared_run(run) for run in new),
         margin=margin,
         rows=compared.rows,
-        differences=tuple(_differences(base, new, sides, compared)),
+        differences=tuple(_differences(base, new, sides, compared, left_out)),
         only_base=compared.only_base,
         only_new=compared.only_new,
         left_out_base=left_out_base,
@@ -106,6 +107,7 @@ def compare_runs(
             *_of_known_bursts(known, is_of_rates=not by_others),
             *_of_lasting([*ours, *theirs]),
             *ends_seen_once(sides),
+            *_of_models((*base, *new), left_out),
             *_notes(base, new, compared),
         ),
         part_differences=_part_differences(base, new),
@@ -252,11 +254,16 @@ def _compared_run(run: StoredRun) -> ComparedRun:
 
 
 def _differences(
-    base: Sequence[StoredRun], new: Sequence[StoredRun], sides: Sequence[Sequence[ReadRun]], compared: Compared
+    base: Sequence[StoredRun],
+    new: Sequence[StoredRun],
+    sides: Sequence[Sequence[ReadRun]],
+    compared: Compared,
+    left_out: Collection[str],
 ) -> Iterator[SideDifference]:
     for factor, (ours, theirs) in compared.factors.items():
         yield SideDifference(factor, (ours or "not set",), (theirs or "not set",))
-    yield from differences(*(facts_of_side(runs, [trial_notes(run) for run in runs]) for runs in (base, new)))
+    facts = [facts_of_side(runs, [trial_notes(run) for run in runs], left_out) for runs in (base, new)]
+    yield from differences(*facts)
     found = [_found_values(side) for side in sides]
     yield from differences(found[0], found[1])
 
@@ -319,7 +326,6 @@ def ends_seen_once(sides: Sequence[Sequence[ReadRun]]) -> Iterator[str]:
 
 
 def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
-    yield from _of_models((*base, *new))
     is_compared = any(row.verdict != "not comparable" for row in compared.rows)
     if is_compared:
         yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))
@@ -355,18 +361,18 @@ def _of_the_moment(runs: Sequence[StoredRun]) -> str:
     return "; ".join(told)
 
 
-def _of_models(runs: Sequence[StoredRun]) -> Iterator[str]:
+def _of_models(runs: Sequence[StoredRun], left_out: Collection[str]) -> Iterator[str]:
     """Which targets are simulated: what is true of a model is true of no hardware."""
-    if models := _models(runs):
-        names = ", ".join(dict.fromkeys(str(one.get("label") or "") for one in models))
-        is_all = len(models) == sum(len(run.record.targets) for run in runs)
-        yield f"Simulated: {names}{'; no real drive was measured' * is_all}."
+    if models := _models(runs, left_out):
+        is_all = len(_models(runs)) == sum(len(run.record.targets) for run in runs)
+        yield f"Simulated: {', '.join(dict.fromkeys(models))}{'; no real drive was measured' * is_all}."
 
 
-def _models(runs: Sequence[StoredRun]) -> list[Mapping[str, Any]]:
-    """The targets that are simulated."""
-    targets = (target for run in runs for target in run.record.targets)
-    return [one for one in targets if (one.get("facts_before") or {}).get("simulated")]
+def _models(runs: Sequence[StoredRun], left_out: Collection[str] = ()) -> list[str]:
+    """The models of the targets that are simulated."""
+    targets = (target for run in runs for target in run.record.targets if target.get("label") not in left_out)
+    facts = (target.get("facts_before") or {} for target in targets)
+    return [as_text(one.get("text")) for one in facts if one.get("simulated")]
 
 
 def _of_runs(base: Sequence[StoredRun], new: Sequence[StoredRun], *, is_open: bool) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.answers.measured_on import MeasuredTarget, as_text, measured_targets
@@ -21,7 +21,9 @@ _HOST = {
 _OF_DRIVE = {"firmware": "firmware", "link": "link", "kind of target": "kind"}
 
 
-def facts_of_side(runs: Sequence[StoredRun], notes: Sequence[Mapping[str, TrialNotes]]) -> Facts:
+def facts_of_side(
+    runs: Sequence[StoredRun], notes: Sequence[Mapping[str, TrialNotes]], left_out: Collection[str] = ()
+) -> Facts:
     """Every fact of a side's runs that may differ, with its values, each once.
 
     Parameters
@@ -30,10 +32,12 @@ def facts_of_side(runs: Sequence[StoredRun], notes: Sequence[Mapping[str, TrialN
         The runs of the side.
     notes : sequence of mapping
         Of the trials of each: a run that was resumed may have seen two kernels.
+    left_out : collection of str
+        Labels of targets that nothing is compared of.
     """
     found: Facts = {}
     for run, of_trials in zip(runs, notes, strict=True):
-        for name, value in _of_run(run, of_trials):
+        for name, value in _of_run(run, of_trials, left_out):
             if value:
                 found.setdefault(name, {})[value] = None
     return found
@@ -48,7 +52,7 @@ def differences(base: Facts, new: Facts) -> list[SideDifference]:
     ]
 
 
-def _of_run(run: StoredRun, notes: Mapping[str, TrialNotes]) -> Iterator[tuple[str, str]]:
+def _of_run(run: StoredRun, notes: Mapping[str, TrialNotes], left_out: Collection[str]) -> Iterator[tuple[str, str]]:
     record = run.record
     host = record.host
     kernels = {note.system["kernel_release"] for note in notes.values() if "kernel_release" in note.system}
@@ -62,9 +66,9 @@ def _of_run(run: StoredRun, notes: Mapping[str, TrialNotes]) -> Iterator[tuple[s
     yield "experiment", as_text(record.experiment.get("name"))
     yield "scale", "quick" if record.is_quick else "full"
     for target in record.targets:
-        yield from _of_target(target)
-    for measured in measured_targets(record).values():
-        yield from _of_drive(measured)
+        yield from _of_target(target) if target.get("label") not in left_out else ()
+    for label, measured in measured_targets(record).items():
+        yield from _of_drive(measured) if label not in left_out else ()
 
 
 def _of_target(target: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from drivelab.model.comparison import Comparison
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.lasting_rate import KNOWN_FROM
+from drivelab.report.sentences.comparison_answer import answers
 from drivelab.store.read import StoredRun, open_run
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -119,9 +120,21 @@ def test_models_are_told_before_all_else(made: MakeRun) -> None:
     for run in runs:
         for target in run.record.targets:
             target["facts_before"] = {**(target.get("facts_before") or {}), "simulated": {"title": "A model"}}
-    label = runs[0].record.targets[0]["label"]
-    assert compared(*runs).notes[0] == f"Simulated: {label}; no real drive was measured."
+    typed = runs[0].record.targets[0]["facts_before"]["text"]
+    assert compared(*runs).notes[0] == f"Simulated: {typed}; no real drive was measured."
     assert not any("Simulated" in note for note in compared(made(), made()).notes)
+
+
+def test_a_label_does_not_make_one_drive_of_two_models(made: MakeRun) -> None:
+    runs = [made(), made()]
+    for run, model in zip(runs, ("sim:gp2-100", "sim:disk-7200"), strict=True):
+        for target in run.record.targets:
+            target["facts_before"] = {"text": model, "kind": "simulated", "simulated": {"title": model}}
+            target["facts_after"] = {}
+    found = compared(*runs)
+    (drive,) = [one for one in found.differences if one.what == "drive"]
+    assert (drive.base, drive.new) == (("sim:gp2-100",), ("sim:disk-7200",))
+    assert answers(found)[0].startswith("sim:disk-7200")
 
 
 def test_the_run_is_the_unit(made: MakeRun) -> None:
