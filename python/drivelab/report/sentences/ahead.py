@@ -102,10 +102,13 @@ def ahead_words(title: str, members: Sequence[Contest], names: DriveNames) -> st
 def firsts_sentence(groups: Sequence[Workload], names: DriveNames) -> str:
     """``A looked faster in 9 of 13 workloads, B in 4 (sequential write ...)``: who leads where there are many.
 
-    Nothing is judged by it: of a workload the drive counts that has the best number in most of its combinations.
+    Nothing is judged by it: of a workload the drive counts that has the best number in most of its combinations. Where
+    a drive was not measured none can be ahead of it.
     """
+    drives = [len({name for one in members for name in names.by_drive(one.ranked)}) for _, members in groups]
+    shared = [group for group, count in zip(groups, drives, strict=True) if count == max(drives)]
     won: dict[str, list[str]] = {}
-    for title, members in groups:
+    for title, members in shared:
         firsts = Counter(names.best(one) for one in members if not one.is_alike)
         if firsts:
             won.setdefault(firsts.most_common(1)[0][0], []).append(title)
@@ -114,7 +117,8 @@ def firsts_sentence(groups: Sequence[Workload], names: DriveNames) -> str:
         return ""
     (first, own), *others = ranked
     best = _best([one for _, members in groups for one in members], names)
-    told = [f"{first} looked {best} in {of_all(len(own), len(groups))} workloads"]
+    which = " that all have" if len(shared) < len(groups) else ""
+    told = [f"{first} looked {best} in {of_all(len(own), len(shared))} workloads{which}"]
     told += [f"{name} in {len(titles)} ({_listed(titles)})" for name, titles in others[:_TOLD_RIVALS]]
     return f"{', '.join(told)}."
 

@@ -326,5 +326,8 @@ def test_of_many_workloads_it_is_said_behind_the_first_who_leads_in_how_many() -
     many = joint_sentences((run("A", 100, 100, 100, 100, 300), run("B", 200, 200, 200, 200, 100)))
     assert many[0].startswith("A looked 2.0 times as fast as B at work 0")
     assert many[1] == "A looked faster in 4 of 5 workloads, B in 1 (work 4)."
+    # nobody is ahead of a drive that was not measured
+    missing = joint_sentences((*(run(key, *[200] * 5, 100) for key in "BC"), run("A", *[100] * 5)))
+    assert missing[1] == "A looked fastest in all 5 workloads that all have."
     few = joint_sentences((run("A", 100, 100, 300), run("B", 200, 200, 100)))
     assert few[0].startswith("A looked 2.0 times as fast as B at work 0")
