@@ -87,5 +87,11 @@ def _name(plan: Plan, step: PlannedStep) -> str:
         others = [one.workload for one in plan.steps if one.together == step.together and one.number != step.number]
         words.append("with " + (", ".join(others) if len(others) <= _NAMED_MAX else f"{len(others)} others"))
     words += ["(reference)"] if step.is_reference else []
-    words += [level for level in step.levels.values() if level != AS_FOUND]
-    return " ".join(words) + (f" on {step.target}" if len(plan.targets) > 1 else "")
+    words += [_told_level(name, level) for name, level in step.levels.items() if level != AS_FOUND]
+    # the end is what is cut where there is no room
+    return (f"{step.target}: " if len(plan.targets) > 1 else "") + " ".join(words)
+
+
+def _told_level(name: str, level: str) -> str:
+    """A level, with what is on or off, and of what state it is."""
+    return f"{name} {level}" if level in ("on", "off") or name == "precondition" else level

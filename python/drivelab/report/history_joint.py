@@ -108,7 +108,8 @@ def judged_sentences(history: History) -> list[str]:
         told.append(f"Whether a run is an exception can't be told yet: that takes {takes} on a quiet machine.")
     elif history.is_simulated:
         told.append(
-            "Simulated: a model does the same again, so a number differs only where something else was asked of it."
+            "Simulated: a model does the same again, so a number differs only where a seed or something else that was "
+            "asked of it differs."
         )
     elif not known and rows:
         whys = dict.fromkeys(row.left_out for row in history.rows if row.left_out)

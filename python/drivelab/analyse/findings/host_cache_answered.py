@@ -30,9 +30,9 @@ def find(evidence: TrialEvidence) -> list[Finding]:
             continue
         severity: Severity = "warning" if is_scratch_file(loop.detail) else "invalid"
         text = (
-            f"{format_bytes(issued)} of {operation}s went to {loop.name} and {format_bytes(moved)} to "
-            f"{beneath.device}, the drive beneath its file: memory of the host answered the "
-            "rest, and the numbers are not the drive's"
+            f"memory of the host answered in place of {beneath.device}, the drive beneath the file of {loop.name}: "
+            f"{format_bytes(moved)} of {format_bytes(issued)} of {operation}s came there, and the numbers are not "
+            "the drive's"
         )
         facts = {"operation": operation, "issued_bytes": issued, "drive_bytes": moved, "drive": beneath.device}
         advice = f"let the loop device bypass that memory: losetup --direct-io=on {loop.path}"

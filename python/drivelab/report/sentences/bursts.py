@@ -54,7 +54,8 @@ def perhaps_burst_sentences(answer: RunAnswer) -> Iterator[str]:
     """That the numbers of a target may not last, where a run that asks for something else could not know."""
     told = [f"the {number_text(rate)} IOPS of {shortened(target)}" for target, rate in answer.perhaps_bursts.items()]
     if told:
-        yield f"{capitalised(names_in_words(told))} may be a burst: drivelab run burst tells what lasts."
+        command = f"drivelab run burst {' '.join(answer.perhaps_bursts)}"
+        yield f"{capitalised(names_in_words(told))} may be a burst: {command} tells what lasts."
 
 
 def _none_ended(order: Pair) -> Iterator[str]:

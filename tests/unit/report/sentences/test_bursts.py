@@ -121,4 +121,4 @@ def test_a_run_that_asks_for_something_else_says_that_its_numbers_may_be_those_o
     plain = run_sentences(RunAnswer(rows))
     told = run_sentences(RunAnswer(rows, perhaps_bursts={"gp2": 3000.0}))
     assert told[0] == plain[0]
-    assert plain_text(told[1]) == "The 3 000 IOPS of gp2 may be a burst: drivelab run burst tells what lasts."
+    assert plain_text(told[1]) == "The 3 000 IOPS of gp2 may be a burst: drivelab run burst gp2 tells what lasts."
