@@ -297,11 +297,11 @@ class _Words:
             # the interval that is told holds them
             return ""
         times = sorted(max(ratio, 1 / ratio) for ratio in ratios)
+        ends = f"{times[0]:.1f} to {times[-1]:.1f} times"
         if min(ratios) < 1 < max(ratios):
-            return (
-                f", in {len(ratios)} combinations by ratios of {number_text(min(ratios))} to {number_text(max(ratios))}"
-            )
-        return f", {times[0]:.1f} to {times[-1]:.1f} times in {len(ratios)} combinations"
+            ends = f"{number_text(min(ratios))} to {number_text(max(ratios))} times that of {_baseline(effect)}"
+        # what is averaged is a ratio in each block; a reader finds the medians in the table
+        return f" (medians: {ends} in {len(ratios)} combinations of the other factors)"
 
     def is_durable(self, effect: LevelEffect) -> bool:
         """Whether it is about writes that survive a power cut."""

@@ -237,6 +237,15 @@ def test_over_several_combinations_the_ratio_is_told_and_no_mean_of_unlike_times
     assert sentence == "Small writes: write-cache off is 1.8 to 2.2 times as fast as on (95 %)."
 
 
+def test_combinations_that_are_not_alike_are_told_by_their_medians_apart_from_the_interval() -> None:
+    times = {("ext4", "discard"): 1.69e6, ("ext4", "nodiscard"): 2.06e6, ("xfs", "discard"): 1.49e6}
+    times[("xfs", "nodiscard")] = 1.42e6
+    rows = [combination(ns, levels={"filesystem": name, "mount": mount}) for (name, mount), ns in times.items()]
+    faster = contrast("filesystem", "ext4", "xfs", ratio(0.65, 0.5, 0.84), verdict="matters")
+    (sentence,) = told(RunAnswer(tuple(rows), contrasts=(faster,)))
+    assert "19 to 100 % faster than ext4 (medians: 1.1 to 1.5 times in 2 combinations of the other factors)" in sentence
+
+
 def test_of_numbers_the_last_is_told_beside_the_first() -> None:
     rates = {"20%": 2.93e9, "60%": 2.7e9, "100%": 2.59e9}
     rows = tuple(combination(rate, THROUGHPUT, levels={"fill_level": level}) for level, rate in rates.items())
