@@ -214,12 +214,14 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
     if not groups:
         return None
     # what was measured here comes before what is only published, and what most drives have before what one has
-    members = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
-    members = list(_counted(members, items))
+    most = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
+    members, held = _counted(most, items), ""
+    if len(_rows(members)) > ROWS_MAX and not _curve(members):
+        members, held = _alike(members)
     rows = _rows(members)
     words = " or ".join(dict.fromkeys(metric_of(one.observation.metric).words for one in members))
     titles = list(dict.fromkeys(one.observation.title or one.observation.workload for one in members))
-    title = f"{titles[0]}: {words}" if len(titles) == 1 else words[:1].upper() + words[1:]
+    title = (f"{titles[0]}: {words}" if len(titles) == 1 else words[:1].upper() + words[1:]) + held
     ends = _ends_of_curves(members) if len(rows) > ROWS_MAX else ()
     if ends:
         return Rows(f"{title}; the first and the last level", tuple(_rows(ends)))
@@ -255,6 +257,24 @@ def _place(one: Measured) -> tuple[object, ...]:
 
 def _places(members: Sequence[Measured], *, own: bool) -> int:
     return len({(one.source, one.drive) for one in members if one.is_reference is not own})
+
+
+def _alike(members: Sequence[Measured]) -> tuple[Sequence[Measured], str]:
+    """Those of one workload that differ in one factor where it is a number, and the levels of the others in words.
+
+    All where that leaves a single row of each drive.
+    """
+    counts = Counter(level_of(one, WORKLOAD) for one in members)
+    own = [one for one in members if level_of(one, WORKLOAD) == counts.most_common(1)[0][0]]
+    varied = varying(own)
+    axis = next((factor for factor in varied if all(factor in one.numbers for one in own)), None)
+    others = [factor for factor in varied if factor != axis] if axis is not None else []
+    own = [one for one in own if all(level_of(one, each) == level_of(own[0], each) for each in others)]
+    drives = len({(one.source, one.drive, one.machine) for one in own})
+    if len(_rows(own)) <= drives or any(one.is_reference for one in members):
+        return members, ""
+    words = levels_words(own[0], others)
+    return own, f", {words}" if words else ""
 
 
 def _ends_of_curves(members: Sequence[Measured]) -> Sequence[Measured]:
