@@ -206,7 +206,7 @@ def _answered(explanation: Explanation) -> Iterator[str]:
         is_range = are_far_apart(explanation.traced_repeats_ns) or are_far_apart(explanation.untraced_repeats_ns)
         yield (
             f"No answer yet: a {operation_words(explanation)} took {traced} traced and {untraced} untraced"
-            f"{', repeat by repeat' * is_range}; explain it again on a quiet machine."
+            f"{': repeats disagree' * is_range}; explain it again on a quiet machine."
         )
     if text := headline(explanation):
         yield text
