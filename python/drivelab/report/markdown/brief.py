@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from drivelab.model.stored_experiment import asks_total_time
+from drivelab.report.combination_labels import combinations_by_table
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.in_short import source_words, warnings_of, where_words
@@ -15,6 +17,7 @@ from drivelab.report.numerals import count_text, typeset
 from drivelab.report.run_tables import result_tables
 from drivelab.report.sentences.traced import leads
 from drivelab.report.tables.fitness import needs_table
+from drivelab.report.tables.matrix import matrix_table
 from drivelab.report.tables.table import Table
 from drivelab.report.traced_part import traced_tables
 
@@ -60,7 +63,15 @@ def _tables(joint: Joint) -> Iterator[Table]:
     if asked is not None:
         yield asked
     yield from [table for table in own if table.key.startswith(COMMITS)][:1]
-    yield from joint.leading_tables or [table for table in own if table is not asked][:1]
+    leading = joint.leading_tables or [table for table in own if table is not asked][:1]
+    # what was varied as columns, where all of it as rows would be too long
+    matrix = _matrix(run) if run and any(len(table.rows) > _ROWS_MAX for table in leading) else None
+    yield from [matrix] if matrix else leading
+
+
+def _matrix(run: ReportContent) -> Table | None:
+    groups = [] if run.answer.buckets else combinations_by_table(run.answer.rows)
+    return matrix_table(groups, of_tasks=asks_total_time(run.record.experiment))
 
 
 def _asked(run: ReportContent, own: Sequence[Table]) -> Table | None:

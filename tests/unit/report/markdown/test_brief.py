@@ -78,6 +78,27 @@ def test_no_run_is_too_long_for_it(tmp_path: Path) -> None:
     assert any("rows." in line for line in lines)
 
 
+def test_of_too_many_rows_workloads_stay_and_what_was_varied_are_the_columns(tmp_path: Path) -> None:
+    run = open_run(GOLDEN / "queue-depth-grid")
+    (content,) = joint_report([run]).runs
+    first, *_ = content.answer.combinations
+    combinations = tuple(
+        replace(first, workload=name, label=f"{name} files", levels={"filesystem": level})
+        for name in ("create", "stat", "delete")
+        for level in ("ext4", "xfs")
+    )
+    runs = (replace(content, answer=replace(content.answer, combinations=combinations, apart=())),)
+    rows = tuple((TableCell(str(n)),) for n in range(23))
+    lines = brief(run, tmp_path / "brief.md", runs=runs, tables=(Table("asked", "Rows", (TableColumn("n"),), rows),))
+    head = lines.index("| workload | ext4 | xfs |")
+    assert [line.split(" | ")[0] for line in lines[head + 2 : head + 5]] == [
+        "| create files",
+        "| stat files",
+        "| delete files",
+    ]
+    assert not any("rows." in line for line in lines)
+
+
 def test_a_row_is_not_left_out_for_a_line_that_says_so(tmp_path: Path) -> None:
     run = open_run(GOLDEN / "write-size-two-drives")
     asked = Table("asked", "Rows", (TableColumn("n"),), tuple((TableCell(str(n)),) for n in range(23)), is_asked=True)

@@ -1,0 +1,119 @@
+"""Many workloads of one run in one table: each is a row, and what was varied are the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drivelab.model.judged_metric import DURATION
+from drivelab.model.level_words import levels_phrase
+from drivelab.model.run_answer import CombinationResult
+from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, over_words
+from drivelab.report.numerals import span_beside, value_writer
+from drivelab.report.parts_of_text import capitalised
+from drivelab.report.tables.table import Table, TableColumn, text_rows
+
+KEY = "workloads"
+ROWS_MIN = 3
+# more combinations than these are told by the least and the greatest of them
+_COLUMNS_MAX = 4
+
+Group = Sequence[CombinationResult]
+
+
+def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
+    """A row for each of many workloads.
+
+    Parameters
+    ----------
+    groups : sequence of sequence of CombinationResult
+        The combinations of each workload.
+    of_tasks : bool
+        Whether the whole time of a task is what counts.
+
+    Returns
+    -------
+    Table or None
+        None of less than `ROWS_MIN` workloads, and of several targets.
+    """
+    if len(groups) < ROWS_MIN or len({one.target for group in groups for one in group}) > 1:
+        return None
+    repeats = max(one.trial_count for group in groups for one in group)
+    held = ""
+    if max(map(len, groups)) > _COLUMNS_MAX:
+        groups, held = _alike(groups)
+    labelled = [_labelled(group) for group in groups]
+    names = next((names for names, _ in labelled if names), "")
+    heads = list(dict.fromkeys(label for _, labels in labelled for label in labels))
+    columns = [TableColumn(head, is_number=True) for head in heads]
+    if len(heads) > _COLUMNS_MAX:
+        at = TableColumn("at")
+        columns = [TableColumn("lowest", is_number=True), at, TableColumn("highest", is_number=True), at]
+        rows = [_ends(group, labels, of_tasks=of_tasks) for group, (_, labels) in zip(groups, labelled, strict=True)]
+    elif len(heads) > 1:
+        rows = [
+            [_value(group[labels.index(head)], of_tasks=of_tasks) if head in labels else "" for head in heads]
+            for group, (_, labels) in zip(groups, labelled, strict=True)
+        ]
+    else:
+        columns = [TableColumn("", is_number=True), TableColumn("all repeats" if repeats > 1 else "95 %")]
+        rows = [_with_range(group[0], of_tasks=of_tasks) for group in groups]
+    over = over_words([one for group in groups for one in group])
+    title = capitalised(f"{over}{f', by {names}' if names else ''}{held}")
+    cells = [[_label(group[0]), *row] for group, row in zip(groups, rows, strict=True)]
+    return Table(KEY, title, (TableColumn("workload"), *columns), text_rows(cells))
+
+
+def _label(one: CombinationResult) -> str:
+    return f"{one.label}, {one.operation}" if one.operation else one.label
+
+
+def _labelled(group: Group) -> tuple[str, list[str]]:
+    """The names of what is varied, and the levels of each combination."""
+    labels = combination_labels(group)
+    rows = [" ".join(cell for cell in row if cell != NOT_APPLICABLE) for row in labels.rows]
+    return ", ".join(labels.names).replace("_", " "), rows
+
+
+def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:
+    """Of many combinations those that differ in the first factor alone, and what all of them have in common."""
+    kept: list[Group] = []
+    held: dict[str, str] = {}
+    for group in groups:
+        others = combination_labels(group).names[1:]
+        levels = {name: [one.levels[name] for one in group if name in one.levels] for name in others}
+        # names of columns that are no factors (size, operation) have no level
+        fixed = {name: known[0] for name, known in levels.items() if known}
+        # a factor that a combination does not have counts as its first level
+        kept.append([one for one in group if fixed.items() <= (fixed | dict(one.levels)).items()])
+        held |= fixed
+    return kept, f", with {levels_phrase(held)}" if held else ""
+
+
+def _metric(one: CombinationResult, *, of_tasks: bool) -> str:
+    return DURATION if of_tasks and DURATION in one.metrics else one.judged_metric
+
+
+def _value(one: CombinationResult, *, of_tasks: bool) -> str:
+    metric = _metric(one, of_tasks=of_tasks)
+    return value_writer(metric)(one.metrics[metric].value) if metric in one.metrics else ""
+
+
+def _with_range(one: CombinationResult, *, of_tasks: bool) -> list[str]:
+    metric = _metric(one, of_tasks=of_tasks)
+    value, found = _value(one, of_tasks=of_tasks), one.metrics.get(metric)
+    low, high = found.ends if found else (None, None)
+    write = value_writer(metric)
+    return [value, "" if low is None or high is None else span_beside(value, write(low), write(high))]
+
+
+def _ends(group: Group, labels: Sequence[str], *, of_tasks: bool) -> list[str]:
+    """The least and the greatest number, each with its levels."""
+    known = [
+        (one.metrics[metric].value, place)
+        for place, one in enumerate(group)
+        if (metric := _metric(one, of_tasks=of_tasks)) in one.metrics
+    ]
+    if not known:
+        return [""] * 4
+    places = [min(known)[1], max(known)[1]]
+    return [text for place in places for text in (_value(group[place], of_tasks=of_tasks), labels[place])]
