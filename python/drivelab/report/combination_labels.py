@@ -119,9 +119,11 @@ def table_title(group: Sequence[CombinationResult], rows: Sequence[CombinationRe
 
 def over_words(group: Sequence[CombinationResult]) -> str:
     """What the numbers of a table are of several trials: ``median of 3 repeats``, ``mean of 5 rounds``."""
-    count = max(one.trial_count for one in group)
-    if count < 2:
+    counts = [one.trial_count for one in group]
+    if max(counts) < 2:
         return "one repeat"
+    # a trial that failed is missed in one row and not in the others
+    count = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
     return f"mean of {count} rounds" if any(one.is_of_rounds for one in group) else f"median of {count} repeats"
 
 

@@ -13,7 +13,7 @@ import pytest
 from drivelab.model.level_words import level_text
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report import combinations_table as table_module
-from drivelab.report.combination_labels import combination_labels, level_words, row_words
+from drivelab.report.combination_labels import combination_labels, level_words, over_words, row_words
 from drivelab.report.combinations_table import combinations_table
 from drivelab.report.sentences.run import run_sentences
 from drivelab.report.terminal.size_series import panels_of_answer
@@ -125,6 +125,12 @@ def test_a_factor_that_does_not_apply_is_left_out_of_titles_and_sentences() -> N
     names = [text for panel in panels_of_answer(RunAnswer(sizes)) for text in (panel.name, panel.common)]
     assert "small writes · sdb · filesystem raw" in names
     assert not [name for name in names if name.endswith(" · ") or " ·  · " in name]
+
+
+def test_a_repeat_that_is_missing_somewhere_is_not_counted_everywhere() -> None:
+    whole, failed = combination({"direct": "true"}), combination({"direct": "false"}, trials=("a", "b"))
+    assert over_words([whole, failed]) == "median of 2 to 3 repeats"
+    assert over_words([whole]) == "median of 3 repeats"
 
 
 def test_the_table_has_medians_with_their_range_and_units() -> None:
