@@ -80,7 +80,12 @@ def command(
         print(json.dumps(found, indent=2))
         return
     if not history.rows:
-        print(f"no run of {target} is kept: drivelab check {target}")
+        beside = history.with_other_drives_words
+        print(
+            f"no run of {target} alone is kept; {beside}"
+            if beside
+            else f"no run of {target} is kept: drivelab check {target}"
+        )
         return
     if out is not None:
         _write(history, out)
