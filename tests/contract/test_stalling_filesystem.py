@@ -198,6 +198,7 @@ def test_a_stop_gives_up_on_io_that_never_comes_back_and_keeps_the_rest(director
             on_interval=watch,
             operation="write",
             job_count=2,
+            record_jobs=True,
             limits={"runtime_ns": 3_600_000_000_000},
         )
 
@@ -217,6 +218,9 @@ def test_a_stop_gives_up_on_io_that_never_comes_back_and_keeps_the_rest(director
         assert summary["stopped_by"] == "caller", name
         assert found[name].count("write") > 100, name
         assert summary["all_phases"]["write"]["count"] >= found[name].count("write"), name
+        # each of them alone had all of the time, too
+        alone = [(job["abandoned_jobs"], job["measured_ns"]) for job in summary["jobs"]]
+        assert alone == [(1, summary["measured_ns"])] * 2, name
     # their I/O comes back
     wait_until(lambda: job_threads() == [])
 

@@ -109,8 +109,10 @@ impl Gathered {
 
     /// Gives up the jobs that do not come back; what they have handed on is kept.
     pub(super) fn abandon(&mut self, window_start: u64) {
-        let is_running = |alone: &&mut Self| alone.running > 0;
-        self.apart.iter_mut().filter(is_running).for_each(|alone| alone.abandon(window_start));
+        for alone in self.apart.iter_mut().filter(|alone| alone.running > 0) {
+            alone.stopped_ticks = self.stopped_ticks;
+            alone.abandon(window_start);
+        }
         let now = Clock::get().ticks();
         let end = self.stopped_ticks.max(window_start);
         self.abandoned = self.running;
@@ -179,7 +181,9 @@ impl Gathered {
         for row in self.interval_rows.iter_mut().filter(|row| row.interval + 1 == rows_end) {
             row.duration_ns = measured_ns.saturating_sub(row.start_ns).max(1);
         }
-        let alone = |job: Self| job.summarise(choice.clone(), direct.clone(), start_ticks);
+        let is_known_well = self.is_known_well;
+        let alone =
+            |job: Self| Self { is_known_well, ..job }.summarise(choice.clone(), direct.clone(), start_ticks);
         Outcome {
             apart: self.apart.into_iter().map(alone).collect(),
             choice,
