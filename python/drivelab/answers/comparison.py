@@ -107,8 +107,7 @@ def compare_runs(
             *_of_known_bursts(known, is_of_rates=not by_others),
             *_of_lasting([*ours, *theirs]),
             *ends_seen_once(sides),
-            *_of_models((*base, *new), left_out),
-            *_notes(base, new, compared),
+            *_notes(base, new, compared, left_out),
         ),
         part_differences=_part_differences(base, new),
         distributions=tuple(distribution_shifts(compared.pairs, base, new)) if with_distributions else (),
@@ -325,7 +324,10 @@ def ends_seen_once(sides: Sequence[Sequence[ReadRun]]) -> Iterator[str]:
             yield f"{who} saw the end of its burst at {label}: {left} are left. {other} was too short to see one."
 
 
-def _notes(base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared) -> Iterator[str]:
+def _notes(
+    base: Sequence[StoredRun], new: Sequence[StoredRun], compared: Compared, left_out: Collection[str]
+) -> Iterator[str]:
+    yield from _of_models((*base, *new), left_out)
     is_compared = any(row.verdict != "not comparable" for row in compared.rows)
     if is_compared:
         yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))

@@ -22,7 +22,7 @@ _OF_DRIVE = {"firmware": "firmware", "link": "link", "kind of target": "kind"}
 
 
 def facts_of_side(
-    runs: Sequence[StoredRun], notes: Sequence[Mapping[str, TrialNotes]], left_out: Collection[str] = ()
+    runs: Sequence[StoredRun], notes: Sequence[Mapping[str, TrialNotes]], left_out: Collection[str]
 ) -> Facts:
     """Every fact of a side's runs that may differ, with its values, each once.
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from drivelab import __version__
 from drivelab.analyse.interval_series import histograms_of_intervals
-from drivelab.interop.fio.export import JOB_COUNT, jobs_of, options_with_values
+from drivelab.interop.fio.export import asked_of_job, jobs_of
 from drivelab.interop.fio.exported_job import asked_result, document_of, job_result, with_shares
 from drivelab.interop.fio.options import BY_NAME
 from drivelab.interop.fio.sizes import Amount, ValueMistake
@@ -132,10 +132,7 @@ class Status:
         asked = asked_result({**job.shared, **job.given})
         count = int(job.resolved["numjobs"])
         jobs = [[found]] if asked.is_of_group else jobs_of([found], count)
-        more = {
-            "job options": {"name": job.name} | options_with_values(job.given_to_each),
-            JOB_COUNT: count // len(jobs),
-        }
+        more = asked_of_job(job.name, job.given_to_each, count // len(jobs))
         return [job_result(job.name, [parts], job.reporting_group, asked) | more for parts in jobs]
 
 

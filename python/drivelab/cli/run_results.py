@@ -19,7 +19,7 @@ from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.stored_experiment import asks_total_time
-from drivelab.report.combination_labels import combination_labels, combinations_by_table, over_words
+from drivelab.report.combination_labels import combination_labels, combinations_by_table, over_words, tables_of_answer
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.headline import counted_trials, imported_words, what_is_missing
@@ -178,7 +178,7 @@ def print_text(run: StoredRun, answer: RunAnswer) -> None:
     blocks = [_captured(table, console) for table in _own_tables(run, answer)]
     is_one_at_a_time = experiment.get("design") == "one-at-a-time"
     blocks += [_captured(TerminalTable(table, plain=plain), console) for table in burst_tables(answer.buckets)]
-    groups = [] if answer.buckets else combinations_by_table(answer.rows)
+    groups = tables_of_answer(answer)
     # how long tasks take is one table; their rates are among the details
     if asks_total_time(experiment):
         matrix = matrix_of(groups, TEXT_LINES_MAX // 2, partial(terminal_text, plain=plain), of_tasks=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drivelab.model.level_words import with_factor
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.workload import Limits, Workload
@@ -94,4 +95,4 @@ def _name(plan: Plan, step: PlannedStep) -> str:
 
 def _told_level(name: str, level: str) -> str:
     """A level, with what is on or off, and of what state it is."""
-    return f"{name} {level}" if level in ("on", "off") or name == "precondition" else level
+    return with_factor(name, level) if level in ("on", "off") or name == "precondition" else level

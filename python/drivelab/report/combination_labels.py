@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.operations_apart import OPERATION, plural
-from drivelab.model.run_answer import CombinationResult
+from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
 # wider labels stand in one column, where they can be broken
@@ -69,6 +69,11 @@ def combination_labels(
         return CombinationLabels(tuple(varying), tuple(rows), common)
     joined = tuple((", ".join(cell for cell in row if cell != NOT_APPLICABLE),) for row in rows)
     return CombinationLabels((", ".join(varying),), joined, common)
+
+
+def tables_of_answer(answer: RunAnswer) -> list[list[CombinationResult]]:
+    """The rows of each table of a run; none where a mean over a burst, what follows and rests is none of the rates."""
+    return [] if answer.buckets else combinations_by_table(answer.rows)
 
 
 def combinations_by_table(rows: Sequence[CombinationResult]) -> list[list[CombinationResult]]:

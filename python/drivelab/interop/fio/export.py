@@ -73,13 +73,12 @@ def fio_document(run: StoredRun) -> tuple[dict[str, Any], list[str]]:
     asked = {name: by_workload.get(run.trial(name)["workload"], USUAL_RESULT) for name in trials}
     results = _results(run, trials, asked, listed)
     document = _document(run, _jobs(run, trials, asked, results), trials.values())
-    document["global options"] = options_with_values(run.record.job_file.get("shared", {}))
+    document["global options"] = _with_values(run.record.job_file.get("shared", {}))
     if not document["global options"]:
         del document["global options"]
     for job, result in zip(document["jobs"], results, strict=True):
         if of_file := listed.get(result.workload):
-            job["job options"] = {"name": of_file["job"]} | options_with_values(of_file["given"])
-        job[JOB_COUNT] = result.job_count
+            job.update(asked_of_job(of_file["job"], of_file["given"], result.job_count))
     if len({run.trial(name)["workload"] for name in trials}) == len(trials):
         document["jobs"] = _with_checks(document["jobs"], results, listed, by_workload)
     return document, done.left_out
@@ -127,7 +126,12 @@ def _results(
     return found
 
 
-def options_with_values(options: Mapping[str, str]) -> dict[str, str]:
+def asked_of_job(name: str, given: Mapping[str, str], job_count: int) -> dict[str, Any]:
+    """What a job result has of its job file, and how many jobs it tells of."""
+    return {"job options": {"name": name} | _with_values(given), JOB_COUNT: job_count}
+
+
+def _with_values(options: Mapping[str, str]) -> dict[str, str]:
     """Those that fio's JSON has: flags that are the name alone are left out of it."""
     return {name: text for name, text in options.items() if text}
 

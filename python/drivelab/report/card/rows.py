@@ -216,9 +216,10 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
     # what was measured here comes before what is only published, and what most drives have before what one has
     most = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
     members, held = _counted(most, items), ""
-    if len(_rows(members)) > ROWS_MAX and not _curve(members):
-        members, held = _alike(members)
     rows = _rows(members)
+    if len(rows) > ROWS_MAX and not _curve(members):
+        members, held = _alike(members)
+        rows = _rows(members)
     words = " or ".join(dict.fromkeys(metric_of(one.observation.metric).words for one in members))
     titles = list(dict.fromkeys(one.observation.title or one.observation.workload for one in members))
     title = (f"{titles[0]}: {words}" if len(titles) == 1 else words[:1].upper() + words[1:]) + held
@@ -264,17 +265,22 @@ def _alike(members: Sequence[Measured]) -> tuple[Sequence[Measured], str]:
 
     All where that leaves a single row of each drive.
     """
-    counts = Counter(level_of(one, WORKLOAD) for one in members)
-    own = [one for one in members if level_of(one, WORKLOAD) == counts.most_common(1)[0][0]]
-    varied = varying(own)
-    axis = next((factor for factor in varied if all(factor in one.numbers for one in own)), None)
-    others = [factor for factor in varied if factor != axis] if axis is not None else []
-    own = [one for one in own if all(level_of(one, each) == level_of(own[0], each) for each in others)]
-    drives = len({(one.source, one.drive, one.machine) for one in own})
-    if len(_rows(own)) <= drives or any(one.is_reference for one in members):
+    workload, _ = Counter(level_of(one, WORKLOAD) for one in members).most_common(1)[0]
+    _, others, own = _along_a_number([one for one in members if level_of(one, WORKLOAD) == workload])
+    is_single = len(_rows(own)) <= len({(one.source, one.drive, one.machine) for one in own})
+    if is_single or any(one.is_reference for one in members):
         return members, ""
     words = levels_words(own[0], others)
     return own, f", {words}" if words else ""
+
+
+def _along_a_number(members: Sequence[Measured]) -> tuple[str | None, list[str], Sequence[Measured]]:
+    """The factor that is a number in all of them, the others, and those with the first's levels of these; else all."""
+    varied = varying(members)
+    axis = next((factor for factor in varied if all(factor in one.numbers for one in members)), None)
+    others = [factor for factor in varied if factor != axis] if axis is not None else []
+    own = [one for one in members if all(level_of(one, each) == level_of(members[0], each) for each in others)]
+    return axis, others, own
 
 
 def _ends_of_curves(members: Sequence[Measured]) -> Sequence[Measured]:
@@ -292,12 +298,9 @@ def _ends_of_curves(members: Sequence[Measured]) -> Sequence[Measured]:
 
 def _curve(members: Sequence[Measured]) -> tuple[str, Sequence[Measured]] | None:
     """Of a single drive the factor that is a number and its places in order, all else as in the first combination."""
-    varied = varying(members)
-    axis = next((factor for factor in varied if all(factor in one.numbers for one in members)), None)
+    axis, _, own = _along_a_number(members)
     if axis is None or len({(one.source, one.drive, one.machine) for one in members}) > 1:
         return None
-    others = [factor for factor in varied if factor != axis]
-    own = [one for one in members if all(level_of(one, each) == level_of(members[0], each) for each in others)]
     return (axis, sorted(own, key=lambda one: one.numbers[axis])) if len(own) > _ENDS else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from drivelab.model.stored_experiment import asks_total_time
-from drivelab.report.combination_labels import combinations_by_table
+from drivelab.report.combination_labels import tables_of_answer
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.in_short import source_words, warnings_of, where_words
@@ -70,8 +70,7 @@ def _tables(joint: Joint) -> Iterator[Table]:
 
 
 def _matrix(run: ReportContent) -> Table | None:
-    groups = [] if run.answer.buckets else combinations_by_table(run.answer.rows)
-    return matrix_table(groups, of_tasks=asks_total_time(run.record.experiment))
+    return matrix_table(tables_of_answer(run.answer), of_tasks=asks_total_time(run.record.experiment))
 
 
 def _asked(run: ReportContent, own: Sequence[Table]) -> Table | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from drivelab.model.run_answer import CombinationResult, RunAnswer
-from drivelab.report.combination_labels import combinations_by_table, table_title
+from drivelab.report.combination_labels import table_title, tables_of_answer
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import typeset
 from drivelab.report.parts_of_text import parts_within
@@ -124,7 +124,7 @@ def _screen(
     # a mean over a burst, what follows and rests is none of the rates
     for bursts in burst_tables(answer.buckets):
         parts += [Text(), TerminalTable(bursts, plain=plain)]
-    groups = [] if answer.buckets else combinations_by_table(all_rows)
+    groups = tables_of_answer(answer)
     matrix = matrix_of(groups, room, clean, of_tasks=of_tasks)
     if matrix is not None:
         table, more = matrix
