@@ -21,8 +21,9 @@ _AS_PROMISED = (0.93, 0.93)
 COVERED = {
     **{drive.name: _AS_PROMISED for drive in drives.ALL},
     drives.WANDERS_200_MS.name: (0.90, 0.90),
-    # four or five excursions in the window, and p99 lies in the highest of them; in 10 % of windows none reaches p99.9
-    drives.WANDERS_200_MS_CLEARLY.name: (0.89, 0.83),
+    # four or five excursions in the window, and p99 lies in the highest of them; in 10 % of windows none reaches p99.9,
+    # and the tail is continued beyond the largest observation
+    drives.WANDERS_200_MS_CLEARLY.name: (0.89, 0.89),
     drives.TWO_LEVELS.name: (0.84, 0.90),
 }
 # of which no interval can know: what they cover is told and not promised

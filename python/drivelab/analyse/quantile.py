@@ -20,11 +20,14 @@ are few observations, which look independent although those nearer by come in
 bursts; so where the sample's quantile has the larger inflation, the mean of both
 is taken. And what is missing beyond a value is taken to come in bursts as the
 outermost observations do: a window that lacks bursts looks calm out there.
-Nothing is assumed about the distribution.
 
 What cannot be mended: what is slower than about a tenth of the window, and a
 quantile that lives in events of which the data hold fewer than about ten, say
 four stalls. Nothing in the data tells four stalls by chance from three or eight.
+
+Where not even the largest observation is ruled out, as the observations are
+worth too few, the tail is continued beyond it; but for that nothing is assumed
+about the distribution.
 """
 
 from __future__ import annotations
@@ -51,8 +54,11 @@ TAIL = 0.025
 ONE_SIDED_TAIL = 0.05
 # an end is looked for to so small a part of its distance, or of what is left beyond it
 _PRECISION = 128
-# of the observations beyond a value, the part that shows in what bursts the outermost come
-_OUTERMOST = 0.25
+# of the observations beyond a value, the part that shows in what bursts the outermost come; how many at least, and
+# how many where none lies beyond
+_OUTERMOST, _OUTERMOST_MIN, _OUTERMOST_OF_NONE = 0.25, 12, 25
+# from the sample's quantile of so many times the share on, the slope of the tail is read; from how many places
+_TAIL_SHARES, _TAIL_PLACES = 10, 64
 _MEDIAN = 0.5
 # the least quantile that half of a sample exceeds with a probability of 2.5 % at most: 2 (1 - at)
 _ABOVE_HALF_OF_A_SAMPLE = 1 - TAIL / 2
@@ -209,8 +215,35 @@ def _low_end(sample: OrderedSample, at: float, tail: float) -> float:
 
 
 def _high_end(sample: OrderedSample, at: float, tail: float) -> float:
-    """The smallest observation that is too high to be the quantile; the largest of all where that cannot be told."""
-    return sample.high_edge(_rank_of_end(sample, at, tail, is_high=True))
+    """The smallest observation that is too high to be the quantile; beyond the largest where none is."""
+    rank = _rank_of_end(sample, at, tail, is_high=True)
+    end = sample.high_edge(rank)
+    return end * _beyond_the_largest(sample, at, tail) if at > _MEDIAN and rank == sample.count else end
+
+
+def _beyond_the_largest(sample: OrderedSample, at: float, tail: float) -> float:
+    """How many times the largest observation the end is where even that is not too high; 1 where it is.
+
+    The share that can lie beyond the largest, as few as the observations are
+    worth, is led to the quantile's along the tail, a power whose exponent is the
+    mean logarithm of what lies beyond a threshold (Hill 1975, Weissman 1978).
+    """
+    count, expected = sample.count, 1 - at
+    own = _beyond(sample, sample_rank(at, count), is_high=True)
+    largest = _as_uncertain(_beyond(sample, count, is_high=True), own)
+    few = _outermost(sample, 0.0, expected, _OUTERMOST_MIN, is_high=True)
+    if _is_ruled_out(_with_what_is_missing(largest, few, expected), expected, count, tail):
+        return 1.0
+    bursts = _outermost(sample, expected, expected, _OUTERMOST_OF_NONE, is_high=True)
+    largest = _with_what_is_missing(largest, bursts, expected)
+    can_lie_beyond = 1 - _tail_of_t(largest, tail) ** (largest.inflation / count)
+    first = max(1, count - math.ceil(_TAIL_SHARES * expected * count))
+    threshold = sample.value(first)
+    if can_lie_beyond <= expected or threshold <= 0:
+        return 1.0
+    ranks = np.unique(np.linspace(first + 1, count, _TAIL_PLACES).astype(np.int64))
+    exponent = float(np.mean([math.log(sample.value(int(rank)) / threshold) for rank in ranks]))
+    return float(min(_TAIL_SHARES, can_lie_beyond / expected) ** exponent)
 
 
 def _rank_of_end(sample: OrderedSample, at: float, tail: float, *, is_high: bool) -> int:
@@ -218,24 +251,30 @@ def _rank_of_end(sample: OrderedSample, at: float, tail: float, *, is_high: bool
     count, middle = sample.count, sample_rank(at, sample.count)
     outwards, expected = (1, 1 - at) if is_high else (-1, at)
 
-    def beyond(rank: int) -> ShareBelow:
-        below = sample.share_below(rank, inclusive=is_high)
-        return replace(below, share=1 - below.share) if is_high else below
-
-    own = beyond(middle)
+    own = _beyond(sample, middle, is_high=is_high)
 
     def is_out(distance: int) -> bool:
-        here = _as_uncertain(beyond(middle + outwards * distance), own)
+        here = _as_uncertain(_beyond(sample, middle + outwards * distance, is_high=is_high), own)
         if not _is_ruled_out(here, expected, count, tail):
             return False
-        outermost = math.ceil(here.share * count * _OUTERMOST)
-        if not outermost:
-            return True
-        bursts = beyond(count - outermost if is_high else outermost)
+        bursts = _outermost(sample, here.share, expected, _OUTERMOST_MIN, is_high=is_high)
         return _is_ruled_out(_with_what_is_missing(here, bursts, expected), expected, count, tail)
 
     farthest = count - middle if is_high else middle - 1
     return middle + outwards * _distance(is_out, _start(count, at), farthest)
+
+
+def _beyond(sample: OrderedSample, rank: int, *, is_high: bool) -> ShareBelow:
+    """The share of observations on the outer side of a rank."""
+    below = sample.share_below(rank, inclusive=is_high)
+    return replace(below, share=1 - below.share) if is_high else below
+
+
+def _outermost(sample: OrderedSample, share: float, expected: float, at_least: int, *, is_high: bool) -> ShareBelow:
+    """The outermost of a share of the observations, which show in what bursts they come."""
+    count = sample.count
+    number = max(math.ceil(share * count * _OUTERMOST), min(at_least, math.ceil(expected * count), count - 1))
+    return _beyond(sample, count - number if is_high else number, is_high=is_high)
 
 
 def _start(count: int, at: float) -> int:
@@ -279,7 +318,11 @@ def _with_what_is_missing(here: ShareBelow, outermost: ShareBelow, expected: flo
 
 def _is_ruled_out(beyond: ShareBelow, expected: float, count: int, tail: float) -> bool:
     """Whether the share on the outer side of a value is smaller than the quantile's by more than chance."""
-    degrees = beyond.degrees_of_freedom if beyond.inflation > 1 else math.inf
     worth = count / beyond.inflation
-    tail_of_t = math.erfc(student_t(degrees, tail) / math.sqrt(2)) / 2
-    return binomial_cdf(beyond.share * worth, worth, expected) <= tail_of_t
+    return binomial_cdf(beyond.share * worth, worth, expected) <= _tail_of_t(beyond, tail)
+
+
+def _tail_of_t(beyond: ShareBelow, tail: float) -> float:
+    """The normal one's probability beyond the point that Student's t has a tail beyond, as the inflation is known."""
+    degrees = beyond.degrees_of_freedom if beyond.inflation > 1 else math.inf
+    return math.erfc(student_t(degrees, tail) / math.sqrt(2)) / 2

@@ -252,3 +252,22 @@ def test_of_many_intervals_neighbours_are_added_up_and_the_bounds_stay() -> None
     for one, other in zip(fine, coarse, strict=True):
         assert one.low == pytest.approx(other.low, rel=0.02)
         assert one.high == pytest.approx(other.high, rel=0.02)
+
+
+@pytest.mark.parametrize("exponent", [0.1, 0.5])
+def test_where_not_even_the_largest_is_too_high_the_end_follows_the_tail_beyond_it(exponent: float) -> None:
+    # 100 levels of 250 operations each tell as much of p99.9 as 100 operations do
+    random = np.random.default_rng(5)
+    levels = random.permutation(1e5 * (np.arange(1, 101) / 100.5) ** -exponent)
+    series = np.repeat(levels, 250) * random.lognormal(0, 0.01 * exponent, 25_000)
+    estimate = quantile_estimate_from_series(series, 0.999)
+    assert estimate.high is not None
+    # a largest of 100 has 3.6 % beyond it at worst; that is led to 0.1 %, at most from tenfold
+    times = (estimate.high / series.max()) ** (1 / exponent)
+    assert 3 <= times <= 30
+
+
+def test_the_end_of_independent_data_is_one_of_them() -> None:
+    for at, count in ((0.99, 2500), (0.999, 25_000)):
+        series = np.random.default_rng(count).lognormal(10, 1.0, count)
+        assert quantile_estimate_from_series(series, at).high in series
