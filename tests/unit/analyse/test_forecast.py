@@ -71,7 +71,7 @@ def test_without_its_writes_nothing_is_forecast() -> None:
 def test_a_band_reaches_from_half_the_clients_a_sync_to_all_of_them() -> None:
     few, many = rate_bands(MADE_UP, mean(800 * US, None, None))
     assert (few.client_count, many.client_count) == CLIENT_COUNTS
-    assert few.low == pytest.approx(1e6 / (2 * 800 / 8 + 3 * 30))
+    assert few.low == pytest.approx(1e6 / (2 * 800 / 8 + 6 * 30))
     assert few.high == pytest.approx(1e6 / (800 / 8))
     assert many.high == pytest.approx(1e6 / (800 / 32))
     # the processors are the limit where syncs are fast
@@ -86,6 +86,9 @@ def test_a_band_reaches_from_half_the_clients_a_sync_to_all_of_them() -> None:
         (ETCD, 115, 4_901, 8_061),
         (MARIADB, 93, 25_886, 45_326),
         (ZOOKEEPER, 140, 15_944, 30_465),
+        # of a slower computer, and of a drive whose flush takes 3 ms
+        (POSTGRESQL, 186, 10_110, 11_619),
+        (POSTGRESQL, 3_784, 984, 3_445),
     ],
     ids=lambda value: value.need if isinstance(value, Program) else None,
 )
@@ -103,12 +106,13 @@ def test_bands_hold_what_the_programs_committed(program: Program, log_us: float,
         (SQLITE, (505, 1_807), (767, 1_042)),
         (REDIS_ALWAYS, (131, 6_909), (215, 4_021)),
         (ETCD, (115, 1_841), (242, 808)),
+        (ETCD, (228, 826), (3_921, 171)),
         (MARIADB, (93, 8_149), (144, 5_529)),
         (ZOOKEEPER, (140, 3_432), (263, 1_568)),
     ],
     ids=lambda value: value.need if isinstance(value, Program) else None,
 )
-def test_a_range_holds_what_the_programs_committed_on_two_computers(
+def test_a_range_holds_what_the_programs_committed_on_several_computers(
     program: Program, epyc: tuple[float, float], xeon: tuple[float, float]
 ) -> None:
     # of the same page: latency of the log writes in us, and commits a second
@@ -124,8 +128,8 @@ def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often()
     latency, new_block = mean(800 * US, None, None), mean(1600 * US, None, None)
     growing = replace(MADE_UP, write=replace(MADE_UP.write, size_bytes=256, file_state="append"))
     few, many = rate_bands(growing, latency, new_block)
-    assert few.low == pytest.approx(1e6 / (2 * 1200 / 8 + 3 * 30)), "8 times 256 B are half a block"
-    assert many.low == pytest.approx(1e6 / (2 * 1600 / 32 + 3 * 40))
+    assert few.low == pytest.approx(1e6 / (2 * 1200 / 8 + 6 * 30)), "8 times 256 B are half a block"
+    assert many.low == pytest.approx(1e6 / (2 * 1600 / 32 + 6 * 40))
     assert (few.high, many.high) == tuple(band.high for band in rate_bands(growing, latency))
     assert rate_bands(MADE_UP, latency, new_block) == rate_bands(MADE_UP, latency)
 
@@ -147,7 +151,7 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
     assert found.text.startswith("PostgreSQL would commit about 4")
     assert " times a second here with one client (range: 4" in found.text
     assert re.search(
-        r"; with 8 clients it would be 1 \d{3} to 4 \d{3}, with 32 clients 5 \d{3} to 1\d \d{3}$", found.text
+        r"; with 8 clients it would be 1 \d{3} to 4 \d{3}, with 32 clients 4 \d{3} to 1\d \d{3}$", found.text
     )
     assert re.search(
         r", between a Crucial M4 \(3[56]\d\) and a SanDisk X100 \(1 1\d\d\) under ext4; with 8 clients it would be ",
