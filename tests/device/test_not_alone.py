@@ -24,6 +24,8 @@ print(flush=True)
 while True:
     os.pwrite(target, block, begin)
 """
+# a little of what the trial beside it makes its journal write
+WRITE_NOW_AND_THEN = WRITE.replace("while True:", "import time\nwhile True:\n    time.sleep(0.05)")
 
 
 @contextmanager
@@ -44,11 +46,15 @@ def beside(program: str, *arguments: object, count: int = 1) -> Iterator[None]:
 
 def evidence_of(*arguments: str | Path) -> dict[str, Any]:
     """What the finding of a trial that was not alone rests on; empty without it."""
+    return findings_of(*arguments).get("foreign-work", {"evidence": {}})["evidence"]
+
+
+def findings_of(*arguments: str | Path) -> dict[str, Any]:
+    """The findings of a trial by their codes."""
     command = [sys.executable, "-m", "drivelab", "io", *map(str, arguments), "--json"]
     answer = subprocess.run(command, capture_output=True, text=True)
     assert answer.returncode in (0, 4), answer.stderr
-    findings = json.loads(answer.stdout)["findings"]
-    return next((found["evidence"] for found in findings if found["code"] == "foreign-work"), {})
+    return {found["code"]: found for found in json.loads(answer.stdout)["findings"]}
 
 
 def test_a_program_that_burns_processors_is_told(tmp_path: Path) -> None:
@@ -57,9 +63,10 @@ def test_a_program_that_burns_processors_is_told(tmp_path: Path) -> None:
     # a tenth of them, and one more
     count = (os.cpu_count() or 1) // 10 + 1
     with beside(BURN, count=count):
-        found = evidence_of(data, "--runtime", "1s")
-    assert found["other_processors"] >= 0.5
-    assert 0 < found["other_processor_share"] <= 1.05
+        found = findings_of(data, "--runtime", "1s")["foreign-work"]
+    assert found["evidence"]["other_processors"] >= 0.5
+    assert 0 < found["evidence"]["other_processor_share"] <= 1.05
+    assert "others (python" in found["text"]
 
 
 @pytest.mark.needs_root
@@ -80,6 +87,34 @@ def test_writes_of_others_are_told_of_a_trial_that_writes(mount_filesystem: Call
     write = (directory / "new", "--operation", "write", "--direct", "--size", "16MiB", "--runtime", "0.5s")
     with beside(WRITE, directory / "other", 0):
         assert evidence_of(*write)["excess_write_share"] > 0.02
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("losetup", "mkfs.ext4", "mkfs.xfs")
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+@pytest.mark.parametrize("direct", [["--direct"], []], ids=["direct", "buffered"])
+def test_writes_of_others_are_told_and_named_beside_journals_that_write_as_much(
+    mount_filesystem: Callable[..., Path], filesystem: str, direct: list[str]
+) -> None:
+    directory = mount_filesystem(filesystem, size_bytes=400 * MIB)
+    (directory / "other").write_bytes(bytes(2 * MIB))
+    append = (
+        "--operation",
+        "write",
+        *direct,
+        "--block-size",
+        "16KiB",
+        "--durability",
+        "fsync",
+        "--file-state",
+        "append",
+        "--size",
+        "64MiB",
+    )
+    with beside(WRITE_NOW_AND_THEN, directory / "other", 0):
+        found = findings_of(directory / "new", *append, "--runtime", "1s")["foreign-work"]
+    assert found["evidence"]["excess_write_share"] > 0.02
+    assert "(python" in found["text"]
 
 
 @pytest.mark.needs_root

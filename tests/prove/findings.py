@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_neighbours import any_trial, neighbour_share, own_bytes, with_neighbours
+from simulated_neighbours import any_trial, neighbour_share, own_bytes, programs_of, with_neighbours
 
 from drivelab.analyse.findings import foreign_work
 from judged_throughput import cliff_of, drifts, share_of, swing_of
@@ -188,16 +188,23 @@ def test_false_drifts(count: int) -> None:
 @pytest.mark.parametrize("foreign", ["reads", "writes"])
 def test_bytes_of_neighbours(own: str, foreign: str) -> None:
     random = np.random.default_rng(len(own + foreign))
-    found = {True: [], False: []}
+    found: dict[str, list[bool]] = {"": [], " durable": [], " durable, as an ordinary user": []}
     for _ in range(600):
         trial = any_trial(random, own)
         journals = foreign == "writes" and trial.durability != "none" and trial.filesystem != "raw"
-        judged = with_neighbours(trial, own_bytes(random, trial), **{foreign: neighbour_share(random)})
-        found[journals].append(bool(foreign_work.find(judged)))
-    told(f"{foreign} of others beside {own}s", float(np.mean(found[False])))
-    if found[True]:
-        told(f"{foreign} of others beside durable {own}s on a file system", float(np.mean(found[True])))
-    assert np.mean(found[False]) >= 0.95
+        share = {foreign: neighbour_share(random)}
+        moved = own_bytes(random, trial)
+        programs = programs_of(random, trial, **share)
+        judged = foreign_work.find(with_neighbours(trial, moved, **share, other_programs=programs))
+        found[" durable" if journals else ""].append(bool(judged))
+        if journals:
+            as_user = foreign_work.find(with_neighbours(trial, moved, **share))
+            found[" durable, as an ordinary user"].append(bool(as_user))
+    for kind, shares in found.items():
+        if shares:
+            told(f"{foreign} of others beside{kind} {own}s", float(np.mean(shares)))
+    assert np.mean(found[""]) >= 0.95
+    assert not found[" durable"] or np.mean(found[" durable"]) >= 0.95
 
 
 @pytest.mark.parametrize("own", ["read", "write"])
@@ -207,5 +214,6 @@ def test_false_neighbours(own: str) -> None:
     for number in range(1000):
         trial = any_trial(random, own)
         trial = replace(trial, block=512) if number % 10 == 0 and own == "write" else trial
-        alarms += bool(foreign_work.find(with_neighbours(trial, own_bytes(random, trial))))
+        programs = programs_of(random, trial)
+        alarms += bool(foreign_work.find(with_neighbours(trial, own_bytes(random, trial), other_programs=programs)))
     assert told(f"neighbours that are none, {own}s", alarms / 1000) <= 0.02

@@ -4,7 +4,9 @@ Direct I/O reaches the drive byte for byte, so in a trial that only reads every
 written byte is somebody else's, and in one that only writes every byte read;
 so it is where whole blocks are written through the page cache and made durable.
 What a file system does for the trial is allowed for: its journal, its metadata,
-and blocks that must be read before a part of them can be written.
+and blocks that must be read before a part of them can be written. That can be as
+much as the trial itself where every write is made durable; there the kernel's
+counters of each program tell what was a neighbour's.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ COMMIT_BYTES = 64 * 1024
 EXTENT_BYTES = 512
 # what is known of: others write trees and checksums, collect garbage, or keep copies
 KNOWN_FILESYSTEMS = frozenset({"raw", "ext2", "ext3", "ext4", "xfs", "vfat"})
+_BYTES_OF = {"read": "bytes_read", "write": "bytes_written"}
+# who had less of the others' bytes moved is not named
+_MOVER_SHARE_MIN = 0.25
 _COMMITTING_CALLS = frozenset({"fsync", "o_sync"})
 
 
@@ -51,11 +56,14 @@ class ForeignBytes:
         Such bytes.
     share : float
         Of all bytes that the trial issued.
+    programs : tuple of str
+        Who had them moved, as far as it is known; the busiest first.
     """
 
     direction: str
     count: int
     share: float
+    programs: tuple[str, ...] = ()
 
 
 def foreign_bytes(evidence: TrialEvidence) -> list[ForeignBytes]:
@@ -76,11 +84,34 @@ def foreign_bytes(evidence: TrialEvidence) -> list[ForeignBytes]:
     allowed = {"read": _own_reads(evidence), "write": _own_writes(evidence)}
     moved = {"read": counts.bytes_read, "write": counts.bytes_written}
     found = []
-    for name in ("read", "write") if evidence.is_direct else ("read",):
+    for name in ("read", "write"):
         excess = moved[name] - issued[name]
-        if excess > EXCESS_MAX * total + allowed[name]:
-            found.append(ForeignBytes(name, excess, excess / total))
+        by_others = min(excess, _moved_by_others(evidence, name))
+        is_beyond_own = evidence.is_direct or name == "read"
+        if is_beyond_own and excess > EXCESS_MAX * total + allowed[name]:
+            count = excess
+        elif by_others > EXCESS_MAX * total + JOURNAL_BYTES:
+            count = by_others
+        else:
+            continue
+        found.append(ForeignBytes(name, count, count / total, _movers(evidence, name)))
     return found
+
+
+def _moved_by_others(evidence: TrialEvidence, direction: str) -> int:
+    """Bytes that other programs had moved, less those that were written to other drives; 0 where nobody counted."""
+    programs = evidence.measured.context.get("other_programs") or {}
+    elsewhere = programs.get("bytes_written_elsewhere", 0) if direction == "write" else 0
+    return int(programs.get(_BYTES_OF[direction], 0) - elsewhere)
+
+
+def _movers(evidence: TrialEvidence, direction: str) -> tuple[str, ...]:
+    """Names of the programs that had most of such bytes moved."""
+    programs = evidence.measured.context.get("other_programs") or {}
+    key = _BYTES_OF[direction]
+    least = max(1, _MOVER_SHARE_MIN * programs.get(key, 0))
+    movers = [one for one in programs.get("busiest", ()) if one[key] >= least]
+    return tuple(one["name"] for one in sorted(movers, key=lambda one: -one[key]))
 
 
 def _is_accountable(evidence: TrialEvidence, counts: DeviceCounts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import chain, count
 
@@ -65,3 +65,9 @@ def of_all(count: int, of: int) -> str:
     if count < of:
         return f"{count} of {of}"
     return "both" if of == 2 else f"all {of}"
+
+
+def in_brackets(names: Iterable[str]) -> str:
+    """`` (stress, make)``, to stand behind the word for them; nothing without names."""
+    listed = ", ".join(names)
+    return f" ({listed})" if listed else ""

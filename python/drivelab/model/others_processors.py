@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 # of all processors, and at least so many of them
 _PROCESSOR_SHARE_MAX, _PROCESSORS_MAX = 0.10, 0.5
 # the kernel counts in ticks of 4 to 10 ms: of a trial of a few of them nothing can be said
 _PROCESSOR_NS_MIN = 50_000_000
+# who used less of what others used is not named
+_USER_SHARE_MIN = 0.25
 
 
 def busy_with_others(processors: Mapping[str, float | None]) -> float:
@@ -27,3 +30,18 @@ def busy_with_others(processors: Mapping[str, float | None]) -> float:
     is_long = others * (processors["duration_ns"] or 0) >= _PROCESSOR_NS_MIN
     is_much = others >= max(_PROCESSORS_MAX, _PROCESSOR_SHARE_MAX * count)
     return others if is_long and is_much else 0.0
+
+
+def users_of_processors(context: Mapping[str, Any], others: float) -> list[str]:
+    """Names of the programs that used most of so many processors in a trial, the busiest first; empty if none is known.
+
+    Parameters
+    ----------
+    context : mapping
+        Of the trial; earlier versions kept no names.
+    others : float
+        What `busy_with_others` says of it.
+    """
+    programs = (context.get("other_programs") or {}).get("busiest", ())
+    users = [one for one in programs if one["processors"] >= _USER_SHARE_MIN * others]
+    return [one["name"] for one in sorted(users, key=lambda one: -one["processors"])]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from drivelab.model.finding import trials_of
-from drivelab.model.names import counted
-from drivelab.model.others_processors import busy_with_others
+from drivelab.model.names import counted, in_brackets
+from drivelab.model.others_processors import busy_with_others, users_of_processors
 from drivelab.model.units import format_bytes
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.store.run_record import RunRecord
 
-_FILES_NAMED = 5
+_FILES_NAMED, _PROGRAMS_NAMED = 5, 2
 # before what an error says
 _CODE = re.compile(r"^error\[[A-Z]\d+\] ")
 # a program that was killed could not say so
@@ -75,11 +76,15 @@ def failed_words(record: RunRecord, trial_count: int) -> str:
 
 def busy_words(trials: Sequence[TrialContent]) -> str:
     """How many processors other programs used beside most trials of a run; empty where the machine was quiet."""
-    seen = [processors for one in trials if (processors := one.context.get("processors"))]
-    busy = sorted(filter(None, map(busy_with_others, seen)))
-    if 2 * len(busy) <= len(seen):
+    seen = [one.context for one in trials if one.context.get("processors")]
+    used = {place: others for place, one in enumerate(seen) if (others := busy_with_others(one["processors"]))}
+    if 2 * len(used) <= len(seen):
         return ""
-    return f"the machine was busy: other programs used {busy[len(busy) // 2]:.1f} of its {seen[0]['count']} processors"
+    times = Counter(name for place, others in used.items() for name in users_of_processors(seen[place], others))
+    who = in_brackets(name for name, count in times.most_common(_PROGRAMS_NAMED) if 2 * count >= len(used))
+    middle = sorted(used.values())[len(used) // 2]
+    count = seen[0]["processors"]["count"]
+    return f"the machine was busy: other programs{who} used {middle:.1f} of its {count} processors"
 
 
 def simulated_texts(content: ReportContent) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from drivelab.run.other_programs import ProgramsReading, programs_between, read_programs
 from drivelab.run.processor_time import ProcessorReading, processors_between, read_processors
 
 SYSFS_BLOCK = Path("/sys/class/block")
@@ -37,6 +38,8 @@ class SurroundingsReading:
         Of the drive, where the kernel knows it.
     processors : ProcessorReading or None
         Whose time the processors spent.
+    programs : ProgramsReading or None
+        What other programs did.
     """
 
     read_at_ns: int
@@ -44,10 +47,11 @@ class SurroundingsReading:
     processor_ticks: tuple[int, ...]
     temperature_celsius: float | None
     processors: ProcessorReading | None = None
+    programs: ProgramsReading | None = None
 
 
 def read_surroundings(drives: Sequence[str] = ()) -> SurroundingsReading:
-    """The totals now, with the temperature of the hottest of some drives."""
+    """The totals now, with the temperature of the hottest of the drives that a trial uses."""
     temperatures = [value for name in drives if (value := temperature_celsius(name)) is not None]
     return SurroundingsReading(
         read_at_ns=time.monotonic_ns(),
@@ -55,6 +59,7 @@ def read_surroundings(drives: Sequence[str] = ()) -> SurroundingsReading:
         processor_ticks=_processor_ticks(),
         temperature_celsius=max(temperatures, default=None),
         processors=read_processors(),
+        programs=read_programs(drives),
     )
 
 
@@ -64,8 +69,8 @@ def surroundings_between(before: SurroundingsReading, after: SurroundingsReading
     Returns
     -------
     dict
-        ``processors`` (see `processors_between`), ``pressure`` (cpu_some_share, io_some_share, io_full_share,
-        memory_some_share), ``cpu_steal_share``, ``cpu_busy_share``,
+        ``processors`` (see `processors_between`), ``other_programs`` (see `programs_between`), ``pressure``
+        (cpu_some_share, io_some_share, io_full_share, memory_some_share), ``cpu_steal_share``, ``cpu_busy_share``,
         ``temperature_celsius_before``, ``temperature_celsius_after``.
     """
     elapsed_us = max(1, (after.read_at_ns - before.read_at_ns) // 1000)
@@ -80,6 +85,7 @@ def surroundings_between(before: SurroundingsReading, after: SurroundingsReading
     return {
         "pressure": pressure,
         "processors": processors_between(before.processors, after.processors),
+        "other_programs": programs_between(before.programs, after.programs),
         "cpu_steal_share": ticks[_STEAL] / total if total else None,
         "cpu_busy_share": 1 - (ticks[_IDLE] + ticks[_IOWAIT]) / total if total else None,
         "temperature_celsius_before": before.temperature_celsius,

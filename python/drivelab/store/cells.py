@@ -74,6 +74,20 @@ class _Trim(TypedDict, total=False):
     discarded_bytes: int | None
 
 
+class _Program(TypedDict):
+    name: str
+    processors: float
+    bytes_read: int
+    bytes_written: int
+
+
+class _OtherPrograms(TypedDict):
+    bytes_read: int
+    bytes_written: int
+    bytes_written_elsewhere: int
+    busiest: list[_Program]
+
+
 class _Context(TypedDict, total=False):
     label: str
     session: int
@@ -87,6 +101,7 @@ class _Context(TypedDict, total=False):
     extents: dict[str, Any] | None
     pressure: dict[str, Any] | None
     other_work: dict[str, Any] | None
+    other_programs: _OtherPrograms | None
     write_cache_emptied_ns: int | None
     together: dict[str, Any] | None
     trim: _Trim | None

@@ -7,6 +7,7 @@ and a commit. A sync call that must, commits at once. A neighbour reads or write
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from simulated_trials import counted, drive, evidence, filesystem, latencies, measured, target, workload
@@ -100,7 +101,13 @@ def own_bytes(random: np.random.Generator, trial: Trial) -> tuple[int, int]:
     return read, written
 
 
-def with_neighbours(trial: Trial, own: tuple[int, int], reads: float = 0.0, writes: float = 0.0) -> TrialEvidence:
+def with_neighbours(
+    trial: Trial,
+    own: tuple[int, int],
+    reads: float = 0.0,
+    writes: float = 0.0,
+    other_programs: dict[str, Any] | None = None,
+) -> TrialEvidence:
     """The trial as the kernel counted it, beside neighbours that move a part of what it issued."""
     read, written = own[0] + reads * trial.issued, own[1] + writes * trial.issued
     asked = workload(
@@ -117,6 +124,7 @@ def with_neighbours(trial: Trial, own: tuple[int, int], reads: float = 0.0, writ
         intervals=round(trial.seconds / INTERVAL_S),
         devices=[devices],
         all_phases=all_phases,
+        context={"other_programs": other_programs},
     )
     on = None if trial.filesystem == "raw" else filesystem(trial.filesystem)
     return evidence(made, target(on, [drive()]))
@@ -125,3 +133,26 @@ def with_neighbours(trial: Trial, own: tuple[int, int], reads: float = 0.0, writ
 def neighbour_share(random: np.random.Generator) -> float:
     """From a twentieth of the trial's bytes to all of them."""
     return float(np.exp(random.uniform(np.log(0.05), 0)))
+
+
+def programs_of(random: np.random.Generator, trial: Trial, reads: float = 0.0, writes: float = 0.0) -> dict[str, Any]:
+    """What a computer's processes count: the neighbours, a logger, and one that copies to another drive.
+
+    The kernel counts a page when it is dirtied: what a neighbour wrote through the page cache is counted a little
+    before or after the drive writes it.
+    """
+    logged = int(random.integers(0, 40)) * BLOCK
+    copied = int(random.choice([0.0, 0.3, 3.0]) * trial.issued)
+    counted_early = float(random.uniform(0.9, 1.1)) if random.random() < 0.5 else 1.0
+    written = round(writes * trial.issued * counted_early)
+    programs = [("neighbour", reads * trial.issued, written), ("logger", 0, logged), ("copies", copied, copied)]
+    return {
+        "bytes_read": round(sum(one[1] for one in programs)),
+        "bytes_written": round(sum(one[2] for one in programs)),
+        "bytes_written_elsewhere": copied,
+        "busiest": [
+            {"name": name, "processors": 0.1, "bytes_read": round(read), "bytes_written": round(wrote)}
+            for name, read, wrote in programs
+            if max(read, wrote) > 64 * KIB
+        ],
+    }

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.foreign_bytes import foreign_bytes
 from drivelab.model.finding import Finding, Severity
-from drivelab.model.others_processors import busy_with_others
+from drivelab.model.names import in_brackets
+from drivelab.model.others_processors import busy_with_others, users_of_processors
 from drivelab.model.units import format_bytes
 
 CODE = "foreign-work"
@@ -60,7 +61,8 @@ def _used_processors(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, f
     if not others:
         return
     facts = {"other_processors": others, "other_processor_share": others / count}
-    text = f"others used {others:.1f} of {count} processors"
+    who = in_brackets(users_of_processors(evidence.measured.context, others))
+    text = f"others{who} used {others:.1f} of {count} processors"
     pressure = (evidence.measured.context.get("pressure") or {}).get("cpu_some_share")
     if pressure is not None and pressure > CPU_PRESSURE_MAX:
         text += f", and tasks waited for a processor {100 * pressure:.0f} % of the time"
@@ -78,14 +80,15 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
     if foreign >= FOREIGN_REQUESTS_MIN and foreign > FOREIGN_SHARE_MAX * (own + foreign):
         share = foreign / (own + foreign)
         by_count = sorted(traced.get("foreign", {}).items(), key=lambda one: (-one[1], one[0]))
-        who = f" ({', '.join(name for name, _ in by_count)})" if by_count else ""
+        who = in_brackets(name for name, _ in by_count)
         yield f"{100 * share:.0f} % of all requests were others'{who}", {"foreign_request_share": share}
 
 
 def _foreign_bytes(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
     for found in foreign_bytes(evidence):
         verb = "read" if found.direction == "read" else "wrote"
-        much = f"{format_bytes(found.count)} more than this trial did, {100 * found.share:.0f} % of what it moved"
+        who = in_brackets(found.programs)
+        much = f"{format_bytes(found.count)} more than this trial did{who}, {100 * found.share:.0f} % of what it moved"
         yield f"the drive {verb} {much}", {f"excess_{found.direction}_share": found.share}
 
 
