@@ -11,6 +11,7 @@ from drivelab.analyse.command_check import Stack
 from drivelab.analyse.expected_commands import CacheKind, cache_kind_of
 from drivelab.analyse.explanation import TracedPass, explanation_of, seen, whole_passes
 from drivelab.analyse.explanation_difference import explanation_difference
+from drivelab.analyse.findings import host_cache_answered
 from drivelab.analyse.operation_parts import (
     OperationParts,
     drives_without_requests,
@@ -25,7 +26,7 @@ from drivelab.model.judged_metric import LATENCY
 from drivelab.model.run_answer import LevelEffect, RunAnswer
 from drivelab.model.trace import Explanation, ExplanationDifference, TraceConduct
 from drivelab.store import layout
-from drivelab.store.cells import cell_value, workload_in
+from drivelab.store.cells import cell_value, findings_in, workload_in
 from drivelab.store.read import StoredRun
 from drivelab.store.selection import rows_of_trials
 
@@ -109,7 +110,14 @@ def explanation_of_cell(run: StoredRun, cell: TracedCell) -> Explanation:
     found = explanation_of(passes, operation, label=cell.label, stack=_stack(run, cell, rows[0], passes[0].conduct))
     # a trace that knows them has told their time apart
     layers = () if passes[0].conduct.drives else _layers(_target_facts(run, cell.target))
-    return replace(found, target=cell.target, workload=cell.workload, levels=dict(cell.levels), layers=layers)
+    return replace(
+        found,
+        target=cell.target,
+        workload=cell.workload,
+        levels=dict(cell.levels),
+        layers=layers,
+        not_reached=_not_reached(rows),
+    )
 
 
 def explanation_differences(base: StoredRun, new: StoredRun) -> tuple[ExplanationDifference, ...]:
@@ -276,6 +284,17 @@ def _whole_operations(run: StoredRun, cell: TracedCell) -> tuple[str, tuple[Oper
 def _rows(run: StoredRun, trials: Sequence[str]) -> list[dict[str, Any]]:
     rows = {row["trial"]: row for row in rows_of_trials(run, layout.TRIALS, trials).to_pylist()}
     return [rows[name] for name in trials]
+
+
+def _not_reached(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The drive in whose place memory answered in all of these trials; empty where it did not."""
+    found = [
+        finding.evidence.get("drive", "")
+        for row in rows
+        for finding in findings_in(row["findings_json"], row["trial"])
+        if finding.code == host_cache_answered.CODE and finding.severity == "invalid"
+    ]
+    return str(found[0]) if len(found) == len(rows) else ""
 
 
 def _pass(run: StoredRun, row: Mapping[str, Any], operation: str, *, with_events: bool) -> TracedPass:

@@ -203,6 +203,8 @@ class Explanation:
         How long each drive took for a command, where several lie beneath.
     without_requests : tuple of str
         Drives that take bios as they are (brd, zram, pmem): the kernel does not tell when they begin with one.
+    not_reached : str
+        The drive beneath a loop device's file, where the host's memory answered in its place; empty elsewhere.
     """
 
     trial: str
@@ -236,6 +238,7 @@ class Explanation:
     layers: tuple[str, ...] = ()
     members: tuple[MemberTime, ...] = ()
     without_requests: tuple[str, ...] = ()
+    not_reached: str = ""
     untraced_repeats_ns: tuple[float, ...] = ()
     traced_repeats_ns: tuple[float, ...] = ()
 
@@ -261,6 +264,7 @@ class Explanation:
             "layers": list(self.layers),
             "members": [asdict(member) for member in self.members],
             "drives_without_requests": list(self.without_requests),
+            "drive_not_reached": self.not_reached,
             "workload": self.workload,
             "levels": dict(self.levels),
             "operation": self.operation,

@@ -24,6 +24,7 @@ from drivelab.report.figures.suite_bars import block_throughput, metadata_rates,
 from drivelab.report.figures.surface import surface
 from drivelab.report.figures.surface_maps import surface_maps
 from drivelab.report.figures.timeline import timeline
+from drivelab.report.finding_lines import merged_texts
 from drivelab.report.headline import what_is_missing
 from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint
@@ -203,7 +204,7 @@ def _sentences(
             return (*of_each, *bursts, *compared)
         if len(of_each) == len(runs) and _is_one_drive(runs, drives):
             # the question is what each run answers; then whether they agree
-            return (*bursts, *of_each, *compared)
+            return (*bursts, *_as_one(runs, of_each), *compared)
         # behind how they compare the question itself
         leads = _untold_contests(runs, sets, " ".join(compared))
         return (*leads, compared[0], *bursts, *of_each, *compared[1:])
@@ -233,6 +234,12 @@ def _of_each_run(runs: Sequence[ReportContent], called: Sequence[str]) -> Iterat
             yield from own[1:2]
         elif own:
             yield f"{shortened(name)}: {own[0]}"
+
+
+def _as_one(runs: Sequence[ReportContent], of_each: Sequence[str]) -> Sequence[str]:
+    """What all runs of a drive answer in the same words, with the range of each number; otherwise what each does."""
+    same = merged_texts([own_sentences(run)[0] for run in runs])
+    return [f"In each of {len(runs)} runs: {same}"] if same else of_each
 
 
 def _is_one_drive(runs: Sequence[ReportContent], drives: Mapping[Subject, DriveOfRun]) -> bool:

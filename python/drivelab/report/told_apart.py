@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +11,9 @@ from drivelab.model.result_set import Machine, Observation, ResultSet
 
 # what a page writes between a drive and the setting of its write cache
 _ROW_SEPARATOR = " / "
+# how the name of a run's directory begins
+_BEGUN = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-")
+_DAY_CHARACTERS = len("2026-01-31")
 
 
 def told_apart(sets: Sequence[ResultSet]) -> tuple[ResultSet, ...]:
@@ -107,19 +111,29 @@ def _shared(names: Mapping[int, Sequence[str]]) -> list[tuple[str, list[int]]]:
 
 
 def _choices(one: ResultSet) -> tuple[str, ...]:
-    """Words for one of several sets, the shortest first: date, time, name."""
+    """Words for one of several sets, the shortest first: date, minute, second, name."""
     words = run_words(one)
-    day, time = (words, words) if one.is_reference else (one.measured[:10], one.measured)
-    return day, time, words, one.key
+    if one.is_reference:
+        return words, words, words, words, one.key
+    begun = _BEGUN.match(one.key)
+    second = "{}-{}-{} {}:{}:{}".format(*begun.groups()) if begun else ""
+    return one.measured[:10], one.measured, second, words, one.key
 
 
 def _apart(choices: Sequence[tuple[str, ...]]) -> list[str]:
     """The first of the words of each that no other has; otherwise all of them."""
     for column in zip(*choices, strict=True):
         if all(column) and max(Counter(column).values()) == 1:
-            return list(column)
+            # of one day the time is enough
+            days = {word[:_DAY_CHARACTERS] for word in column}
+            is_time = len(days) == 1 and all(
+                word[_DAY_CHARACTERS : _DAY_CHARACTERS + 1] in ("T", " ") for word in column
+            )
+            return [word[_DAY_CHARACTERS + 1 :] for word in column] if is_time else list(column)
     # two runs of the same name lie in different places
-    return [f"{' '.join(dict.fromkeys(words))}, run {number}" for number, words in enumerate(choices, start=1)]
+    return [
+        f"{' '.join(filter(None, dict.fromkeys(words)))}, run {number}" for number, words in enumerate(choices, start=1)
+    ]
 
 
 def _renamed(one: ResultSet, drives: Mapping[str, str], machines: Mapping[str, str]) -> ResultSet:

@@ -53,6 +53,13 @@ def test_one_run_keeps_its_own_question_and_answer() -> None:
     assert joint.runs[0].name == "settings-scan-drive"
 
 
+def test_runs_of_one_drive_with_one_question_are_answered_once() -> None:
+    run = open_run(RUNS / "queue-depth-grid")
+    alone, joint = joint_report([run]), joint_report([run, run, run])
+    assert joint.question == alone.question
+    assert joint.sentences[0] == f"In each of 3 runs: {alone.sentences[0]}"
+
+
 def test_several_runs_are_compared_and_told_in_the_order_given() -> None:
     runs = [open_run(RUNS / name) for name in ("check-hostile-names", "check-directory")]
     joint = joint_report(runs)

@@ -35,6 +35,14 @@ def test_on_one_day_the_name_of_the_run_tells_them_apart() -> None:
     assert names(told_apart(sets)) == [["A (before)"], ["A (after)"]]
 
 
+def test_of_one_day_the_time_tells_runs_apart_to_the_second() -> None:
+    at = [f"20260131T1126{second}Z-queue-depth-a" for second in ("25", "34")]
+    sets = [result_set(key, observed("A", 50), measured="2026-01-31 11:26") for key in at]
+    assert names(told_apart(tuple(sets))) == [["A (11:26:25)"], ["A (11:26:34)"]]
+    later = replace(sets[1], measured="2026-01-31 12:00")
+    assert names(told_apart((sets[0], later))) == [["A (11:26)"], ["A (12:00)"]]
+
+
 def test_two_runs_of_one_name_stay_apart_too() -> None:
     sets = (result_set("run", observed("A", 50)), result_set("run", observed("A", 55)))
     assert names(told_apart(sets)) == [["A (2026-01-31 run, run 1)"], ["A (2026-01-31 run, run 2)"]]

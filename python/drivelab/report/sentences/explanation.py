@@ -23,7 +23,7 @@ _SLOWER_FROM = 1.10
 _MORE_TOLD_SHARE = 0.20
 # a drive that takes so many times as long as any other beneath the same set is the slow one
 _SLOW_MEMBER_FROM = 1.25
-_MORE_TOLD_AT_MOST = 2
+_MORE_TOLD_AT_MOST = 3
 # a byte written for a byte asked for is nothing to tell of
 _AMPLIFIED_FROM = 0.005
 # counts of commands this close to a whole number are one
@@ -204,9 +204,11 @@ def _answered(explanation: Explanation) -> Iterator[str]:
     if explanation.is_unsettled:
         traced, untraced = _medians(explanation)
         is_range = are_far_apart(explanation.traced_repeats_ns) or are_far_apart(explanation.untraced_repeats_ns)
+        took = f"took {traced} traced and {untraced} untraced"
+        why = f"repeats disagree, a {operation_words(explanation)} {took}"
         yield (
-            f"No answer yet: a {operation_words(explanation)} took {traced} traced and {untraced} untraced"
-            f"{': repeats disagree' * is_range}; explain it again on a quiet machine."
+            f"No answer yet: {why if is_range else f'a {operation_words(explanation)} {took}'}; "
+            "explain it again on a quiet machine."
         )
     if text := headline(explanation):
         yield text
@@ -244,9 +246,14 @@ def _refused(explanation: Explanation) -> Iterator[str]:
 
 
 def _alarm(explanation: Explanation) -> Iterator[str]:
-    """That what was acknowledged can be lost: nothing else weighs as much."""
+    """That what was acknowledged can be lost, or that no drive was asked: nothing else weighs as much."""
     if explanation.check.verdict == "too_few_flushes":
         yield f"Durability alarm: {explanation.check.text}."
+    if explanation.not_reached:
+        yield (
+            f"No drive was asked: memory of the host answered in place of {explanation.not_reached}, "
+            "and the times are this computer's."
+        )
 
 
 def _remarks(explanation: Explanation) -> Iterator[str]:

@@ -150,13 +150,13 @@ def _beyond(last: CombinationResult, knee: CombinationResult) -> str:
 
 
 def _more(last: CombinationResult, knee: CombinationResult) -> str:
-    """How many more they bring: ``79 % more``; ``at most 5 % more`` where that may be chance."""
+    """How many more they bring: ``79 % more``; ``at most 5 % more, if any`` where that may be chance."""
     mine, its = (one.metrics[RATE] for one in (last, knee))
     is_chance = are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count)) is False
     (_, most), (least, _) = mine.ends, its.ends
     if is_chance and most and least:
         percent = round(100 * (most / least - 1))
-        return f"at most {percent}\u00a0% more" if percent > 0 and mine.median > its.median else "no more"
+        return f"at most {percent}\u00a0% more, if any" if percent > 0 and mine.median > its.median else "no more"
     percent = round(100 * (mine.median / its.median - 1))
     return f"{abs(percent)}\u00a0% {'more' if percent >= 0 else 'fewer'}"
 

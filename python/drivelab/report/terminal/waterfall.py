@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Literal
 
@@ -103,7 +104,11 @@ def explanation_in_short(
     below: list[str] = []
     if explanation.parts:
         # one numeral is enough beside each bar
-        below += ["", *_waterfall(explanation, "typical", min(width, _BESIDE_FROM - 1), plain)]
+        # what takes no time has no bar either; that a durable write has no flush is to be seen
+        is_durable = explanation.operation != "read"
+        parts = (one for one in explanation.parts if one.typical_ns or (is_durable and one.part == "flush"))
+        shown = replace(explanation, parts=tuple(parts))
+        below += ["", *_waterfall(shown, "typical", min(width, _BESIDE_FROM - 1), plain)]
         below += ["", *wrapped(f"the drive, each time: {work_words(explanation)}", width, plain, _GAP)]
     others = len(title) + len(below)
     while lines_max and len(sentences) > _SENTENCES_MIN and others + sum(map(len, sentences)) > lines_max:

@@ -97,19 +97,29 @@ def test_repeats_that_are_far_apart_are_no_answer_and_told_as_a_range() -> None:
     one = replace(explanation(), traced_repeats_ns=(545e3, 1.54e6), untraced_repeats_ns=(3.14e6, 224e3))
     first, then, *_ = map(plain_text, explanation_sentences(one))
     assert first == (
-        "No answer yet: a durable write took 545 us to 1.54 ms traced and 224 us to 3.14 ms untraced: repeats "
-        "disagree; explain it again on a quiet machine."
+        "No answer yet: repeats disagree, a durable write took 545 us to 1.54 ms traced and 224 us to 3.14 ms "
+        "untraced; explain it again on a quiet machine."
     )
     assert len(first.split()) <= 30
     assert then.startswith("Of a typical 333 us while traced, ")
     assert "median 545 us to 1.54 ms traced, 224 us to 3.14 ms untraced" in plain_text(cost_words(one))
     # one of the passes is enough, and the other is told as ever
     untraced = replace(one, traced_repeats_ns=(300e3, 340e3))
-    assert " us traced and 224 us to 3.14 ms untraced: repeats disagree;" in plain_text(
-        explanation_sentences(untraced)[0]
-    )
+    first = plain_text(explanation_sentences(untraced)[0])
+    assert first.startswith("No answer yet: repeats disagree, ")
+    assert " us traced and 224 us to 3.14 ms untraced;" in first
     alike = replace(untraced, untraced_repeats_ns=(224e3, 440e3))
     assert explanation_sentences(alike) == explanation_sentences(explanation())
+
+
+def test_where_memory_answered_in_place_of_the_drive_that_is_said_first() -> None:
+    one = replace(explanation(), not_reached="sda")
+    first, then, *_ = explanation_sentences(one)
+    assert first == (
+        "No drive was asked: memory of the host answered in place of sda, and the times are this computer's."
+    )
+    assert then.startswith("Of a typical ")
+    assert short_explanation(one) == "no drive was asked"
 
 
 def test_the_journal_is_told_of() -> None:
