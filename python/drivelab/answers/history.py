@@ -13,6 +13,7 @@ from drivelab.answers.drive_of_run import drive_names, facts_before, is_on
 from drivelab.answers.measured_on import as_text
 from drivelab.answers.others_bursts import left_of_bursts
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.history import NUMBERS, History, HistoryRow
 from drivelab.model.lasting_rate import as_it_lasts, seen_here
 from drivelab.model.verdict import COMMITS, verdicts_in
@@ -21,7 +22,6 @@ from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 
 BUSY, CHECK = "busy machine", "check"
-_OTHERS_WORK = "foreign-work"
 
 
 def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool = False) -> History:
@@ -88,7 +88,7 @@ def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunO
     quiet = [
         replace(one, place="")
         for one in compared_trials([read], {})
-        if _OTHERS_WORK not in read.conducts[one.trial.name].warnings
+        if FOREIGN_WORK not in read.conducts[one.trial.name].warnings
     ]
     kind = (
         as_text(record.experiment.get("name")),

@@ -29,7 +29,7 @@ from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.target import require_writable
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError, error_words
-from drivelab.model.finding import MEASURE_LONGER, Finding
+from drivelab.model.finding import MEASURE_LONGER, NOT_MEASURED, TRIAL_FAILED, Finding
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.need import Need
@@ -233,7 +233,7 @@ def _only_read(
 def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:
     """What did not go as it usually does: trials, direct I/O, an interruption, what was found beforehand."""
     found = [
-        Finding("trial-failed", "invalid", f"not measured: {error.what}", name, {"code": error.code}, error.do)
+        Finding(TRIAL_FAILED, "invalid", f"{NOT_MEASURED}{error.what}", name, {"code": error.code}, error.do)
         for name, error in results.outcome.failures.items()
     ]
     if not plan.may_write:

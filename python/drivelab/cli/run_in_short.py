@@ -10,6 +10,7 @@ from typing import Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import trials_of
+from drivelab.model.names import counted
 from drivelab.model.stored_experiment import EXPLAIN, asks_total_time
 from drivelab.model.units import glued
 from drivelab.report.outcome_words import short_verdict
@@ -43,6 +44,7 @@ def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
         "targets": [str(one.get("label", "")) for one in record.targets],
         "status": record.status,
         "error": record.error or None,
+        "failed_trials": len(record.failures),
         "outcome": record.verdict.get("outcome") or None,
         "in_short": short_verdict(record.verdict) or explanation[0],
         "answer": told or explanation[1] or ("" if isinstance(stored, StoredFollowed) else _first_sentence(stored)),
@@ -87,13 +89,16 @@ def _targets(targets: Sequence[str], plain: bool) -> str:
 
 
 def _answer(row: Mapping[str, Any]) -> str:
-    """How it ended, where that was not well, and why; else its verdict in a few words, or its first sentence."""
+    """How it ended, or how much failed, where that was not well; then its verdict in a few words, or first sentence."""
     if row["error"]:
         return f"{row['status']}: {row['error']}"
     told = row["in_short"] or row["answer"] or "nothing was measured"
     # nobody tells whether its process is still there
     status = {"running": "not ended"}.get(row["status"], row["status"])
-    return told if status == "complete" else f"{status}; {told}"
+    if status == "complete":
+        failed = row["failed_trials"]
+        return f"({counted(failed, 'trial')} failed) {told}" if failed else told
+    return f"{status}; {told}"
 
 
 def _explanation(run: StoredRun) -> tuple[str, str]:

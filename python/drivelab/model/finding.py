@@ -11,6 +11,11 @@ _GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
 # advice that a command completes with its own option
 MEASURE_LONGER = "measure longer"
 USE_DIRECT_IO = "use direct I/O, or a range larger than memory"
+# of a trial beside which others used the drive or the processors
+FOREIGN_WORK = "foreign-work"
+# of a trial that gave no numbers
+TRIAL_FAILED = "trial-failed"
+NOT_MEASURED = "not measured: "
 # about the volume, whichever trial has shown it
 VOLUME_CODES = frozenset({"burst-credit", "burst-ended", "burst-possible"})
 

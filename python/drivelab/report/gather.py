@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drivelab.model.finding import Finding
+from drivelab.model.finding import NOT_MEASURED, TRIAL_FAILED, Finding
 from drivelab.model.histogram import Histogram
 from drivelab.model.level_words import levels_phrase
 from drivelab.model.run_answer import RunAnswer
@@ -38,7 +38,6 @@ TRIALS_IN_FULL_MAX = 60
 TRIALS_SELECTED = 24
 # the answer about two drives compares them
 _AGAINST_EACH_OTHER = 2
-_FAILED = "trial-failed"
 
 
 def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequence[Explanation] = ()) -> ReportContent:
@@ -256,9 +255,9 @@ def _numbered(trial: TrialContent, alike: Sequence[TrialContent]) -> str:
 
 def _failures(run: StoredRun) -> list[Finding]:
     """Trials that gave no numbers, unless a finding tells of them already."""
-    told = {finding.trial for finding in run.findings if finding.code == _FAILED}
+    told = {finding.trial for finding in run.findings if finding.code == TRIAL_FAILED}
     return [
-        Finding(_FAILED, "invalid", f"this was not measured: {text.splitlines()[0]}", trial)
+        Finding(TRIAL_FAILED, "invalid", f"{NOT_MEASURED}{text.splitlines()[0]}", trial)
         for trial, text in run.record.failures.items()
         if trial not in told
     ]

@@ -42,7 +42,7 @@ def headline_facts(content: ReportContent) -> list[tuple[str, str]]:
 
 
 def what_is_missing(record: RunRecord, trial_count: int) -> str:
-    """How far a run came that is not complete, and why; empty for one that is.
+    """How far a run came that is not complete, and why, or how many of its trials failed; empty where none is missing.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
     """
     why = _STOPPED.get(record.status)
     if why is None:
-        return ""
+        failed = len(record.failures)
+        return f"{trials_of(failed, trial_count + failed)} failed" if failed else ""
     why = f"{why}: {record.error}" if record.error else why
     planned = len(record.plan.get("steps", ()))
     return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{counted(trial_count, 'trial')} so far; {why}"
@@ -71,7 +72,12 @@ def failed_words(record: RunRecord, trial_count: int) -> str:
         return ""
     first = next(iter(record.failures.values())).splitlines()[0]
     failed = trials_of(len(record.failures), trial_count + len(record.failures))
-    return f"{failed} failed, the first because {_CODE.sub('', first)}"
+    return f"{failed} failed, the first because {without_code(first)}"
+
+
+def without_code(error: str) -> str:
+    """What an error says, without its code."""
+    return _CODE.sub("", error)
 
 
 def busy_words(trials: Sequence[TrialContent]) -> str:

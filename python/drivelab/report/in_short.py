@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from drivelab.model.finding import FOREIGN_WORK, NOT_MEASURED, TRIAL_FAILED
 from drivelab.model.result_set import SIMULATED, ResultSet
 from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.figures.figure import Figure
@@ -11,7 +12,7 @@ from drivelab.report.figures.latency_overview import KEY as OVERVIEW
 from drivelab.report.figures.limit_gauge import KEY as LIMITS
 from drivelab.report.figures.of_run import OF_TRACES
 from drivelab.report.finding_lines import FindingLine
-from drivelab.report.headline import busy_words, headline_facts, simulated_count, what_is_missing
+from drivelab.report.headline import busy_words, headline_facts, simulated_count, what_is_missing, without_code
 from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
 from drivelab.report.parts_of_text import capitalised, clauses_within, parts_within, shortened
@@ -19,6 +20,7 @@ from drivelab.report.reported_findings import FINDING_WORDS
 from drivelab.report.sentences.traced import leads
 
 _NAMES_MAX = 3
+_NOT_COMPLETE = "Not complete"
 # what a line of a card holds
 WARNING_LENGTH_MAX = 100
 
@@ -84,16 +86,22 @@ def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[s
     told_apart : collection of str
         Codes of findings that are told elsewhere.
     """
-    missing = [what_is_missing(run.record, run.trial_count) for run in joint.runs]
+    missing = [what_is_missing(run.record, run.all_trial_count) for run in joint.runs]
+    is_told = any(text.startswith(_NOT_COMPLETE) for text in told)
     simulated = [one for one in simulated_sentences(joint.result_sets) if one not in told]
-    busy = _of_runs(joint, [[words] if (words := capitalised(busy_words(run.trials))) else [] for run in joint.runs])
+    busy_with = [capitalised(busy_words(run.trials)) for run in joint.runs]
+    busy = _of_runs(joint, [[words] if words else [] for words in busy_with])
     lines = [
         [
             (one.severity, _warning(one))
             for one in run.finding_lines
-            if one.severity in ("invalid", "warning") and not one.is_of_models and one.code not in told_apart
+            if one.severity in ("invalid", "warning")
+            and not one.is_of_models
+            and one.code not in told_apart
+            # that the machine was busy says the same of most trials
+            and not (words and one.code == FOREIGN_WORK)
         ]
-        for run in joint.runs
+        for run, words in zip(joint.runs, busy_with, strict=True)
     ]
     texts = _of_runs(joint, [[text for _, text in of] for of in lines])
     found = list(zip((severity for of in lines for severity, _ in of), texts, strict=True))
@@ -101,7 +109,7 @@ def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[s
     findings = [text for _, text in sorted(found, key=lambda one: one[0])]
     grave = sum(severity == "invalid" for severity, _ in found)
     findings[grave:grave] = busy
-    incomplete = [f"Not complete: {text}" for text in missing if text]
+    incomplete = [f"{_NOT_COMPLETE}: {text}" for text in missing if text and not is_told]
     return list(dict.fromkeys([*incomplete, *simulated, *findings, *joint.notes]))
 
 
@@ -122,7 +130,10 @@ def _warning(one: FindingLine) -> str:
     """What it says first, and of how many trials where others lack it."""
     of = f" ({one.of})" if one.of else ""
     clauses = clauses_within(one.text, WARNING_LENGTH_MAX)
-    return f"{FINDING_WORDS[one.severity]}{of}: {parts_within(clauses, WARNING_LENGTH_MAX)}"
+    text = parts_within(clauses, WARNING_LENGTH_MAX)
+    if one.code == TRIAL_FAILED:
+        return f"Failed{of}: {without_code(text.removeprefix(NOT_MEASURED))}"
+    return f"{FINDING_WORDS[one.severity]}{of}: {text}"
 
 
 def simulated_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from compared_runs import write_compared_run
 
 from drivelab.joint_report import joint_report
 from drivelab.model.finding import Finding
-from drivelab.report.headline import busy_words
+from drivelab.report.finding_lines import FindingLine
+from drivelab.report.headline import busy_words, what_is_missing
 from drivelab.report.in_short import warnings_of
 from drivelab.store.read import StoredRun, open_run
 
@@ -26,9 +27,34 @@ def test_a_busy_machine_is_told_on_the_card_and_in_short() -> None:
     busy = {"processors": {"count": 2, "busy": 1.4, "own": 0.1, "kernel_threads": 0.0, "duration_ns": 1e9}}
     trials = tuple(replace(one, context=busy) for one in run.trials)
     assert busy_words(trials)
-    told = warnings_of(replace(joint, runs=(replace(run, trials=trials),)))
-    assert told[0].startswith("The machine was busy: ")
-    assert not warnings_of(joint)[0].startswith("The machine")
+    of_each = FindingLine("warning", "24 trials were not alone", code="foreign-work")
+    told = warnings_of(replace(joint, runs=(replace(run, trials=trials, finding_lines=(of_each,)),)))
+    assert told == ["The machine was busy: other programs used 1.3 of its 2 processors"]
+    quiet = warnings_of(replace(joint, runs=(replace(run, finding_lines=(of_each,)),)))
+    assert quiet == ["Warning: 24 trials were not alone"]
+
+
+def test_programs_that_kept_the_machine_busy_are_named() -> None:
+    (run,) = joint_report([golden("check-directory")]).runs
+    processors = {"count": 2, "busy": 1.4, "own": 0.1, "kernel_threads": 0.0, "duration_ns": 1e9}
+    users = [{"name": name, "processors": used} for name, used in (("make", 0.4), ("cc1", 0.8), ("sshd", 0.1))]
+    context = {"processors": processors, "other_programs": {"busiest": users}}
+    trials = [replace(one, context=context) for one in run.trials]
+    assert busy_words(trials) == "the machine was busy: other programs (cc1, make) used 1.3 of its 2 processors"
+
+
+def test_a_trial_that_failed_makes_a_run_incomplete_once(tmp_path: Path) -> None:
+    joint = joint_report([golden("check-directory")])
+    run = joint.runs[0]
+    failures = {"0099-late": "error[E306] the file needs 256 MiB more, but its file system has 249 MiB free"}
+    count = run.all_trial_count + 1
+    failed = FindingLine("invalid", f"not measured: {failures['0099-late']}", of="1 of 9 trials", code="trial-failed")
+    with_failure = replace(run, facts={**run.facts, "failures": failures}, finding_lines=(failed,))
+    assert what_is_missing(with_failure.record, run.all_trial_count) == f"1 of {count} trials failed"
+    incomplete = replace(joint, runs=(with_failure,))
+    told = "Failed (1 of 9 trials): the file needs 256 MiB more, but its file system has 249 MiB free"
+    assert warnings_of(incomplete) == [f"Not complete: 1 of {count} trials failed", told]
+    assert warnings_of(incomplete, ["Not complete (1 of 9 trials failed): no."]) == [told]
 
 
 def test_a_warning_of_several_trials_tells_between_what_their_numbers_lie(tmp_path: Path) -> None:

@@ -86,11 +86,14 @@ impl Before {
     }
 }
 
+const MIB: u64 = 1 << 20;
+
 /// A full disk hurts everybody on it: look before writing.
 fn refuse_without_room(path: &Path, needed: u64, name: &str) -> Result<()> {
     match free_bytes(path) {
         Some(free) if free < needed => {
-            let what = format!("the file needs {needed} B more, but its file system has {free} B free");
+            let (needed, free) = (needed.div_ceil(MIB), free / MIB);
+            let what = format!("the file needs {needed} MiB more, but its file system has {free} MiB free");
             Err(EngineError::new(Code::NoSpace, what)
                 .at(name)
                 .advise("free space there, or choose a smaller --size"))

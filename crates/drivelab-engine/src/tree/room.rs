@@ -23,7 +23,8 @@ pub(super) fn refuse_without_room(layout: &Layout, directory: RawFd, target: &Pa
     }
     let (needed, free) = (layout.allocated_bytes(), found.f_bavail.saturating_mul(found.f_frsize));
     if found.f_blocks > 0 && free < needed {
-        let what = format!("the files need {needed} B, but their file system has {free} B free");
+        let (needed, free) = (needed.div_ceil(1 << 20), free >> 20);
+        let what = format!("the files need {needed} MiB, but their file system has {free} MiB free");
         return Err(EngineError::new(Code::NoSpace, what)
             .at(place)
             .advise("free space there, or choose fewer or smaller files"));

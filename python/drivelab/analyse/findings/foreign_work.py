@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.foreign_bytes import foreign_bytes
-from drivelab.model.finding import Finding, Severity
+from drivelab.model.finding import FOREIGN_WORK, Finding, Severity
 from drivelab.model.names import in_brackets
 from drivelab.model.others_processors import busy_with_others, users_of_processors
 from drivelab.model.units import format_bytes
 
-CODE = "foreign-work"
+CODE = FOREIGN_WORK
 STEAL = "cpu_steal_share"
 _BEFORE = "other_bytes_share"
 # methodology, row 21

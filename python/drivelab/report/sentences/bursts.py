@@ -160,10 +160,11 @@ def _told(bucket: TokenBucket, who: str) -> Iterator[str]:
         constant = "a constant " if bucket.is_flat else ""
         moved = f"{_amount(bucket)} at {constant}{burst}"
         if bucket.at_once:
-            begun = f"{_size(bucket)} came at once, then {moved}"
+            large = " of large reads" if bucket.token == "bytes" else ""
+            begun = f"{_size(bucket)}{large} came at once, then {moved}"
             yield f"{begun}: no other end of a burst within {_watched(bucket)}."
         else:
-            yield f"No burst ended within {_watched(bucket)}: {moved}."
+            yield f"No burst of {READS[bucket.token]} reads ended within {_watched(bucket)}: {moved}."
         yield from _perhaps(bucket)
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)

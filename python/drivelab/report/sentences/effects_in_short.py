@@ -241,7 +241,7 @@ class _Words:
         return f"{where}: " if where else ""
 
     def named(self, effects: Sequence[LevelEffect]) -> str:
-        """Some levels by name, each once, with where that holds or in how many of its places."""
+        """Some levels by name, each once, with where that holds or in how many of its cases."""
         names = []
         beside = {_baseline(one) for one in self.told}
         # of a single level a reader asks beside which
@@ -250,7 +250,7 @@ class _Words:
         for one in effects:
             subject = _subject(one)
             count, places = here[subject], self._places[subject]
-            of_all = f"in {count} of {places} {'places' if len(self._targets) > 1 else 'workloads'}"
+            of_all = f"in {count} of {places} {'cases' if len(self._targets) > 1 else 'workloads'}"
             where = "" if count == places else of_all if count > 1 else self._where(one)
             names.append(f"{subject}{against}{f' ({where})' if where else ''}")
         return _some(list(dict.fromkeys(names)), ", ", self.most)

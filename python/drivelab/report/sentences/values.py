@@ -307,7 +307,8 @@ def _of_workloads(
         numbers = _pair(*told_of[one.workload]) if is_pair else _span(told_of[one.workload])
         more = f"{'; ' if count else ''}{mark}{name_in(one.label)} {numbers}"
         if len(f"{told}{more}".split()) > WORDS_MAX - _WORDS_OF_REST:
-            return f"{capitalised(told)}; and {len(ordered) - count} more."
+            # the verdict is about all of them
+            return f"{capitalised(told)}." if verdict else f"{capitalised(told)}; and {len(ordered) - count} more."
         told += more
     return f"{capitalised(told)}."
 

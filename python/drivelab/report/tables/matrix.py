@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION
 from drivelab.model.level_words import levels_phrase
 from drivelab.model.run_answer import CombinationResult
@@ -21,7 +22,7 @@ Group = Sequence[CombinationResult]
 
 
 def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
-    """A row for each of many workloads.
+    """A row for each of many workloads; columns are what was varied, on each target.
 
     Parameters
     ----------
@@ -33,9 +34,10 @@ def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
     Returns
     -------
     Table or None
-        None of less than `ROWS_MIN` workloads, and of several targets.
+        None of less than `ROWS_MIN` workloads, and of more targets than there is room for.
     """
-    if len(groups) < ROWS_MIN or len({one.target for group in groups for one in group}) > 1:
+    targets = {one.target for group in groups for one in group}
+    if len(groups) < ROWS_MIN or len(targets) > _COLUMNS_MAX:
         return None
     repeats = max(one.trial_count for group in groups for one in group)
     held = ""
@@ -59,7 +61,7 @@ def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
         rows = [_with_range(group[0], of_tasks=of_tasks) for group in groups]
     over = over_words([one for group in groups for one in group])
     title = capitalised(f"{over}{f', by {names}' if names else ''}{held}")
-    cells = [[_label(group[0]), *row] for group, row in zip(groups, rows, strict=True)]
+    cells = [[f"{_label(group[0])}{_invalid(group)}", *row] for group, row in zip(groups, rows, strict=True)]
     return Table(KEY, title, (TableColumn("workload"), *columns), text_rows(cells))
 
 
@@ -67,11 +69,27 @@ def _label(one: CombinationResult) -> str:
     return f"{one.label}, {one.operation}" if one.operation else one.label
 
 
+def _invalid(group: Group) -> str:
+    """How many of the trials do not describe the drive."""
+    count = sum(one.invalid_trials for one in group)
+    return f" ({trials_of(count, sum(one.trial_count for one in group))} invalid)" if count else ""
+
+
 def _labelled(group: Group) -> tuple[str, list[str]]:
-    """The names of what is varied, and the levels of each combination."""
+    """The names of what is varied, and the levels of each combination; of several targets with theirs."""
     labels = combination_labels(group)
-    rows = [" ".join(cell for cell in row if cell != NOT_APPLICABLE) for row in labels.rows]
+    is_several = len({one.target for one in group}) > 1
+    rows = [
+        ", ".join([*([one.target] if is_several else []), *_level_words(labels.names, row)])
+        for one, row in zip(group, labels.rows, strict=True)
+    ]
     return ", ".join(labels.names).replace("_", " "), rows
+
+
+def _level_words(names: Sequence[str], row: Sequence[str]) -> list[str]:
+    """The levels of a combination; beside others a number has its factor: ``ext4``, ``job count 4``."""
+    known = [(name.replace("_", " "), cell) for name, cell in zip(names, row, strict=True) if cell != NOT_APPLICABLE]
+    return [f"{name} {cell}" if cell.isdecimal() and len(names) > 1 else cell for name, cell in known]
 
 
 def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:

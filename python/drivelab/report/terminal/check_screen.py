@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.programs import PROGRAMS
@@ -58,7 +59,7 @@ _SENTENCE_LENGTH_MAX = 4 * 70
 # of 25 where the console tells what else there is and where the page lies
 _LINES_MAX = 23
 _WITHOUT_LIMIT_MAX = 1
-_FOREIGN_WORK, _VIRTUAL, _BURSTS = "foreign-work", "virtual-drive", ("burst-ended", "burst-possible")
+_VIRTUAL, _BURSTS = "virtual-drive", ("burst-ended", "burst-possible")
 # only of a program that commits can a rate be asked for
 _NO_LIMIT = "No limit is published for it; {} makes this a yes or a no."
 _OWN_LIMITS = ("--for ./FILE.toml with one of yours", "--at-least RATE")
@@ -98,11 +99,13 @@ def _parts(
 
     trials = content.trials
     durable, others = durable_trials(trials), rate_trials(trials)
+    failed = failed_words(content.record, content.all_trial_count)
     missing = what_is_missing(content.record, content.all_trial_count)
+    missing = "" if failed.startswith(missing) else missing
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
     is_simulated = bool(simulated_texts(content))
-    told = {"interrupted" if missing else "", _FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else "", *_BURSTS}
+    told = {"interrupted" if missing else "", FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else "", *_BURSTS}
     warned = footnotes(
         [one for one in content.findings if one.severity in _STYLES and one.code not in told], [*durable, *others]
     )
@@ -110,10 +113,8 @@ def _parts(
     answer = answer_of(content.verdict, trials, content.findings)
     write = _Writer(plain, warned, warnings_max, trials, width)
     parts: list[RenderableType] = [write.head(content)]
-    if missing:
-        parts.append(Text(f"!    not complete: {missing}", style="bold red"))
-    if failed := failed_words(content.record, content.all_trial_count):
-        lines = wrapped(failed, width - _WORD_WIDTH, plain)[:2]
+    for grave in filter(None, (f"not complete: {missing}" if missing else "", failed)):
+        lines = wrapped(grave, width - _WORD_WIDTH, plain)[:2]
         parts.append(Text("!    " + "\n     ".join(lines), style="bold red"))
     if len(answer.verdicts) == 1:
         parts += write.need(answer.verdicts[0], _SENTENCE_LENGTH_MAX // (1 if needs_max > 1 else 2))
@@ -127,7 +128,7 @@ def _parts(
         else:
             lines = wrapped(f"{burst.text} {burst.advice}", width - _WORD_WIDTH, plain)
             parts.append(Text("!    " + "\n     ".join(lines), style=_STYLES["warning"]))
-    is_disturbed = bool(busy) or any(one.code == _FOREIGN_WORK for one in warned)
+    is_disturbed = bool(busy) or any(one.code == FOREIGN_WORK for one in warned)
     command_line = content.record.command_line
     if surer := surer_words(answer.verdicts, command_line, is_busy=is_disturbed, is_simulated=is_simulated):
         parts.append(write.undecided(surer))

@@ -66,7 +66,8 @@ def test_it_is_said_whether_a_difference_is_beyond_noise() -> None:
 def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
     begun = replace(no_end("bytes", 134e6), moved=20 * 134e6 + 268e6, at_once=268e6)
     assert told(("gp2", begun))[0] == (
-        "268 MB came at once, then 2.68 GB of reads at a constant 134 MB/s: no other end of a burst within 20 s."
+        "268 MB of large reads came at once, then 2.68 GB of reads at a constant 134 MB/s: no other end of a burst "
+        "within 20 s."
     )
     _, none, at_once = told(("gp2", begun), ("disk", no_end("bytes", 1e8)))
     assert none == "No lasting burst ended within 20 s."
@@ -76,20 +77,22 @@ def test_what_came_at_once_is_told_where_no_burst_ended() -> None:
 def test_rests_between_reads_are_told_where_count_and_rate_would_not_agree() -> None:
     rested = replace(no_end("I/Os", 3000.0), watched_s=52.0, moved=146_879.0)
     assert told(("gp2", rested))[0] == (
-        "No burst ended within 52 s, rests included: 147 000 reads at a constant 3 000 IOPS."
+        "No burst of random reads ended within 52 s, rests included: 147 000 reads at a constant 3 000 IOPS."
     )
 
 
 def test_one_target_says_that_its_ios_are_reads() -> None:
     assert told(("sdb", no_end("I/Os", 6660.0))) == [
-        "No burst ended within 20 s: 133 000 reads at a constant 6 660 IOPS."
+        "No burst of random reads ended within 20 s: 133 000 reads at a constant 6 660 IOPS."
     ]
-    assert told(("sdb", no_end("bytes", 1e9)))[0].startswith("No burst ended within 20 s: 20 GB of reads")
+    assert told(("sdb", no_end("bytes", 1e9)))[0].startswith(
+        "No burst of large reads ended within 20 s: 20 GB of reads"
+    )
 
 
 def test_a_rate_that_volumes_give_from_credit_is_told_as_an_open_question() -> None:
     first, question = told(("sdb", no_end("I/Os", 3000.0)))
-    assert first.startswith("No burst ended within 20 s: 60 000 reads at a constant 3 000 IOPS")
+    assert first.startswith("No burst of random reads ended within 20 s: 60 000 reads at a constant 3 000 IOPS")
     assert question == (
         "3 000 IOPS may be a burst, which a published credit keeps up for 31 min or longer: 20 s are too short to tell."
     )

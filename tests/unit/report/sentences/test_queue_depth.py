@@ -83,8 +83,8 @@ def test_what_deeper_queues_bring_is_a_bound_where_the_repeats_overlap() -> None
     ]
     told = plain_text(run_sentences(RunAnswer(tuple(rows)))[0])
     assert (
-        told
-        == "1 at a time is the best trade, 73.0 IOPS; 32 bring at most 5 % more, if any, at 32 times the median latency."
+        told == "1 at a time is the best trade, 73.0 IOPS; 32 bring at most 5 % more, if any, "
+        "at 32 times the median latency."
     )
 
 
