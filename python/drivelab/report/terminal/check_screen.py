@@ -57,8 +57,7 @@ _ROOM = (
 _WORD_WIDTH = 5
 _SENTENCE_LENGTH_MAX = 4 * 70
 # of 25 where the console tells what else there is and where the page lies
-_LINES_MAX = 23
-_WITHOUT_LIMIT_MAX = 1
+_LINES_MAX, _WITHOUT_LIMIT_MAX = 23, 1
 _VIRTUAL, _BURSTS = "virtual-drive", ("burst-ended", "burst-possible")
 # only of a program that commits can a rate be asked for
 _NO_LIMIT = "No limit is published for it; {} makes this a yes or a no."
