@@ -391,3 +391,6 @@ def test_where_one_setting_at_a_time_was_changed_a_row_is_called_by_it() -> None
     # of a grid every level that is not the same everywhere
     grid = [row(1.5, levels={"filesystem": one, "scheduler": other}) for one in ("raw", "xfs") for other in ("a", "b")]
     assert level_words(grid[0], usual_levels(grid)) == "raw, scheduler a"
+    # where one factor alone is varied its first level is one like the others
+    depths = [replace(grid[0], levels={"queue_depth": str(depth), "filesystem": "raw"}) for depth in (1, 2, 4)]
+    assert [level_words(one, usual_levels(depths)) for one in depths] == [f"queue depth {n}" for n in (1, 2, 4)]

@@ -205,7 +205,8 @@ def usual_levels(rows: Sequence[MetricComparison]) -> dict[str, str]:
     most = {name: Counter(row.levels.get(name, "") for row in rows).most_common(1)[0][0] for name in names}
     changed = [sum(level != most[name] for name, level in row.levels.items()) for row in rows]
     is_of_one = len({row.workload for row in rows}) == 1
-    is_one_at_a_time = is_of_one and len(names) > 1 and len(rows) > len(names) and max(changed) == 1
+    varied = [name for name in names if len({row.levels.get(name, "") for row in rows}) > 1]
+    is_one_at_a_time = is_of_one and len(varied) > 1 and len(rows) > len(varied) and max(changed) == 1
     return {**most, _NOTHING_CHANGED: "baseline"} if is_one_at_a_time else constant_levels(rows)
 
 

@@ -17,6 +17,7 @@ from drivelab.report.tables.table import Table, TableCell, TableColumn
 KEY = "fitness"
 _UNDECIDED = "?: undecided, and the report of that run alone says why."
 _LEFT_OUT = "Needs without a published limit are left out."
+NOT_ASKED, _UNASKED = "–", "–: it was not asked of that drive."
 _TOLD_MAX = 4
 _AT_FIRST = "at first "
 
@@ -43,13 +44,14 @@ def fitness_table(runs: Sequence[ReportContent], names: Sequence[str]) -> Table 
     rows = tuple(
         (
             TableCell(title),
-            *(TableCell(SHORT_WORDS.get(found[need][1], "") if need in found else "") for _, found in checked),
+            *(TableCell(SHORT_WORDS.get(found[need][1], "") if need in found else NOT_ASKED) for _, found in checked),
         )
         for need, title in titles.items()
     )
     columns = (TableColumn("fit for"), *(TableColumn(name) for name, _ in checked))
     is_open = any(cell.text == SHORT_WORDS["undecided"] for row in rows for cell in row)
-    note = f"{_UNDECIDED} {_LEFT_OUT}" if is_open else _LEFT_OUT
+    is_unasked = any(cell.text == NOT_ASKED for row in rows for cell in row)
+    note = " ".join([*([_UNDECIDED] if is_open else []), _LEFT_OUT, *([_UNASKED] if is_unasked else [])])
     return Table(KEY, "What each drive is fit for", columns, rows, caption=note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -59,7 +60,9 @@ class TerminalTable:
         if len(self.table.rows) > len(rows):
             yield Text(f"the first {len(rows)} of {len(self.table.rows)} rows", style="dim")
         if any(cell.is_best for row in rows for cell in row):
-            yield Text(f"{BEST_MARK} the best: its interval overlaps no other", style="dim")
+            is_open = any(not any(cell.is_best for cell in row) for row in rows)
+            none = ", which needs an interval of each" if is_open else ""
+            yield Text(f"{BEST_MARK} the best: its interval overlaps no other{none}", style="dim")
         for number, note in enumerate(self.table.notes, start=1):
             yield Text(f"[{number}] {self._clean(note)}", style="dim")
 
@@ -138,7 +141,8 @@ class TerminalTable:
         for head, own, fixed in zip(heads, widths, is_number, strict=True):
             column_width = own if fixed else texts.pop(0)
             # a text, since a console may take [ms] for markup
-            drawn.add_column(Text(head), justify="right" if fixed else "left", overflow="fold", width=column_width)
+            told = Text(_head_lines(head, column_width))
+            drawn.add_column(told, justify="right" if fixed else "left", overflow="fold", width=column_width)
         for row in rows if shown is None else shown:
             drawn.add_row(*(self._part(row, part) for part in parts))
         return drawn
@@ -177,6 +181,16 @@ class TerminalTable:
 
     def _clean(self, text: str) -> str:
         return terminal_text(" ".join(text.split()), self.plain)
+
+
+def _head_lines(head: str, width: int) -> str:
+    """A head in lines: a word that is too long, as names of drives and files are, breaks behind a separator."""
+    lines = [""]
+    for part in re.split(r"(?<=[-_/:. ])", head):
+        if lines[-1] and len((lines[-1] + part).rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _fitted(widths: Sequence[int], room: int) -> list[int]:

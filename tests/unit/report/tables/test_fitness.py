@@ -27,7 +27,7 @@ def test_needs_are_rows_and_drives_columns() -> None:
     assert [column.name for column in table.columns] == ["fit for", "slow", "good", "single"]
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["ETCD", "?", "Yes", "Yes"],
-        ["CONSUL", "No", "Yes", ""],
+        ["CONSUL", "No", "Yes", "–"],
     ], "a need without a limit is none that a drive is fit for"
 
 

@@ -186,3 +186,12 @@ def test_a_table_of_nothing_but_wide_numbers_is_drawn_in_blocks() -> None:
     printed = on_terminal(Table("wide", "A recording", columns, (row,)))
     assert all(cell.text in printed for cell in row[1:])
     assert "device" not in printed
+
+
+def test_long_names_at_the_head_break_behind_a_separator() -> None:
+    names = ("sim:industrial-card", "sim:micron-7450-max", "sim:consumer-ssd")
+    columns = (TableColumn("fit for"), *map(TableColumn, names))
+    row = [TableCell(text) for text in ("Redis with an append-only file", "Yes", "No", "Yes")]
+    lines = on_terminal(Table("fit", "Fit", columns, (tuple(row),)), width=72).splitlines()
+    assert lines[1].split() == ["sim:industrial-", "sim:micron-7450-"]
+    assert lines[2].split() == ["fit", "for", "card", "max", "sim:consumer-ssd"]
