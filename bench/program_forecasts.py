@@ -19,12 +19,13 @@ from drivelab.model.program import MIB, LogWrite, Program, RateBand
 from drivelab.model.programs import CLIENT_COUNTS, PROGRAMS
 from drivelab.model.workload import TargetRange
 from drivelab.plan.program_trials import log_pattern
-from drivelab.run.engine import remove_tree, run_workload
+from drivelab.run.engine import remove_tree, round_trip_ns, run_workload
 
 # whole seconds, because pgbench counts in them
 RUN_S = 2
 _SEVERAL_RUNS = 3
 _SLOW_SYNC_NS = 1e6
+_ROUND_TRIPS_NS = 400_000_000
 _NO_ROOM_LIMIT = 1 << 40
 _NEW_BLOCKS = LogWrite("sync-write-4096", 4096, "append", file_bytes=512 * MIB)
 
@@ -49,6 +50,7 @@ class Forecasted:
     program: Program
     version: str
     latencies_ns: tuple[float, ...]
+    round_trip_ns: float
     forecasts: tuple[float, ...]
     reals: tuple[float, ...]
     several: tuple[Several, ...]
@@ -124,14 +126,15 @@ def own_directory(parent: Path) -> Iterator[Path]:
 def table(rows: list[Forecasted]) -> list[str]:
     """The programs as a table of Markdown."""
     several = " | ".join(f"{count} clients | band" for count in CLIENT_COUNTS)
-    single = "log writes (us) | commits a second | forecast | its range | ratio (pairs) | allowed"
+    single = "log writes (us) | round trip (us) | commits a second | forecast | its range | ratio (pairs) | allowed"
     head = f"| program | {single} | {several} |"
-    lines = [head, "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|"]
+    lines = [head, "|---|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|"]
     for row in rows:
         ratios = [mine / its for mine, its in zip(row.forecasts, row.reals, strict=True)]
         cells = [
             f"{row.program.title} {row.program.version}",
             f"{statistics.median(row.latencies_ns) / 1000:,.0f}",
+            f"{row.round_trip_ns / 1000:.1f}",
             f"{statistics.median(row.reals):,.0f}",
             f"{statistics.median(row.forecasts):,.0f}",
             f"{row.range[0]:,.0f} to {row.range[1]:,.0f}{'' if row.is_in_range else ': missed'}",
@@ -149,20 +152,38 @@ def table(rows: list[Forecasted]) -> list[str]:
 
 def _forecasted(real: RealProgram, rounds: int, parent: Path) -> Forecasted:
     program = PROGRAMS[real.need]
-    latencies, rates = [], []
+    latencies, trips, rates = [], [], []
     with own_directory(parent) as directory, real.start(directory) as server:
         server.commits_per_s(1, RUN_S)
         for number in range(rounds):
             if number % 2:
                 rates.append(server.commits_per_s(1, RUN_S))
+            trips.append(_round_trip_ns(directory))
             latencies.append(log_latency_ns(program, directory, RUN_S))
             if not number % 2:
                 rates.append(server.commits_per_s(1, RUN_S))
         latency = _estimate(statistics.median(latencies))
         new_block = log_latency_ns(replace(program, write=_NEW_BLOCKS), directory, RUN_S)
         several = _several(server, rate_bands(program, latency, _estimate(new_block)))
-    each = tuple(commit_rate(program, _estimate(one)).value or 0.0 for one in latencies)
-    return Forecasted(program, real.version(), tuple(latencies), each, tuple(rates), several)
+    here = [_on_computer(program, one) for one in trips]
+    each = tuple(commit_rate(own, _estimate(one)).value or 0.0 for own, one in zip(here, latencies, strict=True))
+    middle_ns = statistics.median(trips)
+    found = _on_computer(program, middle_ns)
+    return Forecasted(found, real.version(), tuple(latencies), middle_ns, each, tuple(rates), several)
+
+
+def _on_computer(program: Program, round_trip_ns: float) -> Program:
+    return replace(program, own=program.own.on_computer(round_trip_ns))
+
+
+def _round_trip_ns(directory: Path) -> float:
+    """What a client and a server take here, as a check measures it."""
+    log = directory / "round-trips"
+    log.touch()
+    try:
+        return round_trip_ns(str(log), _ROUND_TRIPS_NS)
+    finally:
+        log.unlink()
 
 
 def _several(server: Server, bands: tuple[RateBand, ...]) -> tuple[Several, ...]:

@@ -105,6 +105,8 @@ def test_a_rate_of_commits_makes_a_program_without_a_limit_a_verdict(
     assert (check["threshold"]["limit"], check["threshold"]["unit"]) == (500, "1/s")
     assert verdict["forecast"]["commits_per_s"]["value"] > 0
     assert [band["client_count"] for band in verdict["forecast"]["bands"]] == [8, 32]
+    # the computer's own part was measured beside the log, and its file is gone
+    assert verdict["forecast"]["own_time_range_ns"][0] == pytest.approx(0.55 * verdict["forecast"]["own_time_ns"])
 
 
 def test_a_service_is_judged_by_a_file_of_ones_own(

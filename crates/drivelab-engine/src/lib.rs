@@ -18,6 +18,7 @@
 //! | [`clock`], [`histogram`], [`series`], [`iolog`] | time stamps, counts, intervals, records |
 //! | [`run`] | the threads of a run, and what they found |
 //! | [`summary`] | the numbers of a run as JSON |
+//! | [`round_trip`] | what a client and a server cost beside a log, for forecasts |
 
 pub use drivelab_histogram as histogram;
 
@@ -32,6 +33,7 @@ pub mod job;
 pub mod mix;
 pub mod pacing;
 pub mod recording;
+pub mod round_trip;
 pub mod run;
 pub mod series;
 pub mod simulated;

@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use drivelab_engine::backend::choose::choose;
 use drivelab_engine::backend::{aio, ring};
@@ -232,6 +233,12 @@ fn prepare(py: Python<'_>, workload_json: &str, stop: &StopFlag) -> PyResult<boo
     }
 }
 
+/// What a client and a server take beside a log write, in ns: `drivelab_engine::round_trip`.
+#[pyfunction]
+fn round_trip_ns(py: Python<'_>, log: PathBuf, length_ns: u64) -> PyResult<f64> {
+    Ok(py.detach(|| drivelab_engine::round_trip::round_trip_ns(&log, Duration::from_nanos(length_ns)))?)
+}
+
 /// Returns only if the backend of a workload can issue it here, whatever its target is.
 #[pyfunction]
 fn require_backend(workload_json: &str) -> PyResult<()> {
@@ -339,6 +346,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(prepare, module)?)?;
     module.add_function(wrap_pyfunction!(require_backend, module)?)?;
+    module.add_function(wrap_pyfunction!(round_trip_ns, module)?)?;
     module.add_function(wrap_pyfunction!(probe, module)?)?;
     module.add_function(wrap_pyfunction!(remove_tree, module)?)?;
     module.add_function(wrap_pyfunction!(trace_read::btt_table, module)?)?;

@@ -9,6 +9,7 @@ from drivelab.model.apart import ABOUT_THE_SAME
 from drivelab.model.commit_scale import MARKS, ScaleMark, rate_on
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import MEAN_LATENCY
+from drivelab.model.metric import ROUND_TRIP
 from drivelab.model.program import Program, RateBand
 from drivelab.model.programs import CLIENT_COUNTS, PROGRAMS
 from drivelab.model.trial_summary import TrialSummary
@@ -55,6 +56,7 @@ def forecast(
     latency = log_latency(program, summaries) if program else None
     if program is None or latency is None or latency.value is None:
         return None
+    program = replace(program, own=program.own.on_computer(_round_trip_ns(program, summaries)))
     rate = commit_rate(program, latency)
     block = summaries.get(_NEW_BLOCKS)
     bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
@@ -65,12 +67,19 @@ def forecast(
         if left < (rate.value or 0.0):
             lasting, bands = left, rate_bands(program, replace(latency, value=_NS / lasting_per_s))
     text = forecast_text(title or program.title, program, rate, bands, lasting, is_at_first=is_perhaps_burst)
-    return Forecast(rate, bands, latency, program.own.one_ns, text, lasting)
+    own = program.own
+    return Forecast(rate, bands, latency, own.one_ns, text, lasting, (own.low_ns, own.high_ns))
 
 
 def lasting_commits_per_s(program: Program, lasting_per_s: float) -> float:
     """Commits a second on a volume that is left with so many I/Os a second, each of which takes its turn."""
     return lasting_per_s * _left(program, _NS / lasting_per_s)
+
+
+def _round_trip_ns(program: Program, summaries: Mapping[str, TrialSummary]) -> float | None:
+    """What a client and a server take beside a log write on this computer; None where that was not measured."""
+    found = summaries[program.write.trial].estimates.get(ROUND_TRIP)
+    return found.value if found else None
 
 
 def log_latency(program: Program, summaries: Mapping[str, TrialSummary]) -> Estimate | None:

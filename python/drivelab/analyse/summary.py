@@ -25,7 +25,7 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.measurement import Measurement
-from drivelab.model.metric import END_SYNC
+from drivelab.model.metric import END_SYNC, ROUND_TRIP
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 
@@ -65,6 +65,7 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
         estimates |= _latencies(measured, operation, f"{operation}_")
     estimates |= _processor_time(measured)
     estimates |= _duration(measured)
+    estimates |= _round_trip(measured)
     estimates |= _queue_depth(measured)
     estimates |= commands_per_operation(measured, target)
     estimates |= course_estimates(course_of_trial(measured, target))
@@ -120,6 +121,12 @@ def _only_rewrites(measured: Measurement) -> bool:
 def _moves_bytes(measured: Measurement, moved: NDArray[np.float64]) -> bool:
     """Whether there is a throughput to tell of: most operations on files have none."""
     return measured.workload.tree is None or bool(np.any(moved))
+
+
+def _round_trip(measured: Measurement) -> dict[str, Estimate]:
+    """What a client and a server take beside a log write, where that was measured for a forecast."""
+    value = measured.context.get(ROUND_TRIP)
+    return {ROUND_TRIP: _measured_once(float(value), "ns", 1, "median of nine stretches of time")} if value else {}
 
 
 def _end_sync(measured: Measurement) -> dict[str, Estimate]:

@@ -28,6 +28,7 @@ TENTHS = tuple(
     f"throughput_{name}" for name in ("first_tenth_bytes_per_s", "last_tenth_bytes_per_s", "last_over_first_ratio")
 )
 REACHED = "reached_device_share"
+ROUND_TRIP = "server_round_trip_ns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,9 @@ METRICS = (
     Metric("duration_ns", "ns", "low", "whole time", "", "whole time", "Rates",
            "from the start of the window until its last operation had completed, of workloads that end by a count, by "
            "bytes, or with the last of their files"),
+    Metric(ROUND_TRIP, "ns", "low", "round trip", "", "time of a round trip", "Rates",
+           "from a request of a client until the answer of a server that appends 107 B to a log and makes them "
+           "durable, less that log write: what this computer takes for it, whatever the drive"),
     Metric("writes_returned_ns", "ns", "low", "writes returned after", "", "time until the writes had returned",
            "Rates",
            "where one sync call follows all writes: until the last write had returned; then there are no tenths, for "

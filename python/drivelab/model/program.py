@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from drivelab.model.workload import AccessKind, FileState
 
 MIB = 2**20
+# between what a program's own time lies on other computers, once the length of a round trip is known there
+_OF_OWN_TIME = (0.55, 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,23 @@ class OwnTime:
         Between which it was seen.
     memory_ns : dict of int to float
         Processor time of a commit, by the number of clients: time per commit on tmpfs, where a sync is no call at all.
+    round_trips : float
+        How many times as long it takes as the least that a client and a server can do: the median over computers.
     """
 
     one_ns: float
     low_ns: float
     high_ns: float
     memory_ns: dict[int, float]
+    round_trips: float = 0.0
+
+    def on_computer(self, round_trip_ns: float | None) -> OwnTime:
+        """The same on a computer on which a round trip takes so long; as it is where nobody knows."""
+        if not round_trip_ns or not self.round_trips:
+            return self
+        here_ns = self.round_trips * round_trip_ns
+        least, most = _OF_OWN_TIME
+        return replace(self, one_ns=here_ns, low_ns=least * here_ns, high_ns=most * here_ns)
 
 
 @dataclass(frozen=True, slots=True)

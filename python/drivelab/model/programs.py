@@ -19,7 +19,7 @@ POSTGRESQL = Program(
     commit=f"insert of a row of {_ROW}, prepared (pgbench), through a socket",
     calls=("pwrite64 of 8192 B over a page that is there, the same until it is full", "fdatasync"),
     write=LogWrite("sync-write-postgres", 8192, "overwrite", "same"),
-    own=OwnTime(46 * _US, 23 * _US, 185 * _US, {1: 67 * _US, 8: 13 * _US, 32: 18 * _US}),
+    own=OwnTime(46 * _US, 23 * _US, 185 * _US, {1: 67 * _US, 8: 13 * _US, 32: 18 * _US}, round_trips=4.6),
 )
 
 SQLITE_WAL = Program(
@@ -34,7 +34,7 @@ SQLITE_WAL = Program(
     ),
     # the 4120 bytes lie across two pages, and both are written
     write=LogWrite("sync-write-sqlite-wal", 8192, "overwrite", file_bytes=4 * MIB),
-    own=OwnTime(25 * _US, 15 * _US, 49 * _US, {1: 26 * _US}),
+    own=OwnTime(25 * _US, 15 * _US, 49 * _US, {1: 26 * _US}, round_trips=1.9),
     shares_syncs=False,
 )
 
@@ -54,7 +54,7 @@ SQLITE = Program(
     ),
     write=LogWrite("sync-write-sqlite", 4096, "overwrite", file_bytes=MIB, is_behind_journal=True, sync_count=3),
     # beside syncs of 0.1 ms
-    own=OwnTime(57 * _US, 33 * _US, 215 * _US, {1: 78 * _US}),
+    own=OwnTime(57 * _US, 33 * _US, 215 * _US, {1: 78 * _US}, round_trips=6.4),
     shares_syncs=False,
 )
 
@@ -66,7 +66,7 @@ REDIS_ALWAYS = Program(
     commit=f"set of a key to {_ROW} (redis-benchmark), through a socket",
     calls=("write of 107 B to the end of the append-only file", "fdatasync"),
     write=LogWrite("sync-write-redis", 107, "append", file_bytes=512 * MIB),
-    own=OwnTime(27 * _US, 13 * _US, 71 * _US, {1: 74 * _US, 8: 9 * _US, 32: 8 * _US}),
+    own=OwnTime(27 * _US, 13 * _US, 71 * _US, {1: 74 * _US, 8: 9 * _US, 32: 8 * _US}, round_trips=1.6),
 )
 
 ETCD = Program(
@@ -78,7 +78,7 @@ ETCD = Program(
     calls=("write of 160 B behind the last one, into 64 MB that were allocated before", "fdatasync"),
     write=LogWrite("sync-write-etcd", 160, "preallocated", file_bytes=64 * MIB),
     # on a drive with syncs of 0.1 ms: in memory its processors hardly sleep
-    own=OwnTime(500 * _US, 425 * _US, 1600 * _US, {1: 377 * _US, 8: 240 * _US, 32: 190 * _US}),
+    own=OwnTime(500 * _US, 425 * _US, 1600 * _US, {1: 377 * _US, 8: 240 * _US, 32: 190 * _US}, round_trips=45),
     # its database behind the log: 20 fdatasync and 60 pwrite64 a second were traced beside the log's
     background=Background(2, 100_000_000),
 )
@@ -94,7 +94,7 @@ MARIADB = Program(
         "fdatasync",
     ),
     write=LogWrite("sync-write-mariadb", 4096, "overwrite", "same", direct=True),
-    own=OwnTime(45 * _US, 27 * _US, 170 * _US, {1: 87 * _US, 8: 17 * _US, 32: 23 * _US}),
+    own=OwnTime(45 * _US, 27 * _US, 170 * _US, {1: 87 * _US, 8: 17 * _US, 32: 23 * _US}, round_trips=2.9),
 )
 
 ZOOKEEPER = Program(
@@ -109,7 +109,7 @@ ZOOKEEPER = Program(
         "fdatasync",
     ),
     write=LogWrite("sync-write-zookeeper", 139, "sparse", file_bytes=64 * MIB, stat_before_write=True),
-    own=OwnTime(160 * _US, 105 * _US, 430 * _US, {1: 179 * _US, 8: 46 * _US, 32: 38 * _US}),
+    own=OwnTime(160 * _US, 105 * _US, 430 * _US, {1: 179 * _US, 8: 46 * _US, 32: 38 * _US}, round_trips=17),
 )
 
 PROGRAMS = {

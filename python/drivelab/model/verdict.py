@@ -138,6 +138,8 @@ class Forecast:
         All that in a sentence, with its place between published drives.
     lasting_commits_per_s : float or None
         Of one client, what is left when burst credit is used up; None where none is known. `bands` are of that, too.
+    own_time_range_ns : (float, float) or None
+        Between what the program's own time lies.
     """
 
     commits_per_s: Estimate
@@ -146,6 +148,7 @@ class Forecast:
     own_time_ns: float
     text: str
     lasting_commits_per_s: float | None = None
+    own_time_range_ns: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -154,6 +157,7 @@ class Forecast:
             "bands": [band.to_json() for band in self.bands],
             "log_latency": self.log_latency.to_json(),
             "own_time_ns": self.own_time_ns,
+            "own_time_range_ns": self.own_time_range_ns,
             "lasting_commits_per_s": self.lasting_commits_per_s,
             "text": self.text,
         }

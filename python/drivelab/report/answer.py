@@ -229,7 +229,9 @@ def _is_open_by_own_time(verdict: Mapping[str, Any]) -> bool:
         return False
     write_ns = told["log_latency"]["value"]
     commits = told["commits_per_s"]["value"] * (write_ns + told["own_time_ns"])
-    low, high = (commits / (write_ns + own_ns) for own_ns in (program.own.high_ns, program.own.low_ns))
+    # earlier versions knew only what was found on other computers
+    least_ns, most_ns = told.get("own_time_range_ns") or (program.own.low_ns, program.own.high_ns)
+    low, high = (commits / (write_ns + own_ns) for own_ns in (most_ns, least_ns))
     open_limits = [
         one["threshold"]["limit"]
         for one in verdict.get("checks", ())

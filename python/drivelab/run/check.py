@@ -20,14 +20,16 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
+from drivelab.model.metric import ROUND_TRIP
 from drivelab.model.plan import PlannedStep
+from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import TargetRange, Workload
 from drivelab.plan.check import LAYOUT, MIB, CheckPlan
 from drivelab.run.begun import begun
 from drivelab.run.counting_pass import command_counts
-from drivelab.run.engine import StopRequest, prepare_target
+from drivelab.run.engine import StopRequest, prepare_target, round_trip_ns
 from drivelab.run.execute import Execution, Instruments, Judge, Outcome
 from drivelab.run.measure import IDLE_WATCH_S, measure
 from drivelab.run.page_cache import drop_from_page_cache
@@ -42,6 +44,9 @@ from drivelab.store.write import RunWriter
 
 # time of a simulated drive between two trials
 _IDLE_NS = 30_000_000_000
+# for how long round trips are made, and before which trials
+_ROUND_TRIPS_NS = 400_000_000
+_LOG_WRITES = frozenset(program.write.trial for program in PROGRAMS.values())
 
 
 @dataclass(slots=True)
@@ -316,6 +321,22 @@ class _InWorkingFiles(_CheckStage):
         if path is not None and not step.pattern.uses_tree:
             self._area.file(path)
         return {}
+
+    def prepare(self, step: PlannedStep) -> PreparedTrial:
+        """The trial; before the log writes of a program also what this computer takes for a commit beside them."""
+        round_trip = {ROUND_TRIP: self._round_trip_ns()} if step.trial in _LOG_WRITES else {}
+        prepared = super().prepare(step)
+        return replace(prepared, context=prepared.context | round_trip)
+
+    def _round_trip_ns(self) -> float | None:
+        log = self._area.new_file()
+        try:
+            return round_trip_ns(str(self._area.file(log).reopened), _ROUND_TRIPS_NS)
+        except OSError:
+            # the log writes themselves will fail, and say so
+            return None
+        finally:
+            self._area.remove(log)
 
     def tidy(self, trial: PreparedTrial, measured: Measurement | None, /) -> None:
         """Remove what the trial alone used; what was laid out stays."""

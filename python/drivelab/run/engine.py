@@ -254,6 +254,24 @@ def require_backend(workload: Workload) -> None:
         raise _as_drivelab_error(error) from None
 
 
+def round_trip_ns(log: str, length_ns: int) -> float:
+    """What a client and a server take for a request beside the log write that it costs.
+
+    Parameters
+    ----------
+    log : str
+        An existing file, which gets an entry of 107 B for each request.
+    length_ns : int
+        For how long.
+
+    Raises
+    ------
+    OSError
+        The log cannot be written.
+    """
+    return _engine.round_trip_ns(log, length_ns)
+
+
 def remove_tree(path: str) -> None:
     """Remove the files of trees that the engine made below a directory; what others made is left alone.
 

@@ -10,6 +10,7 @@ import pytest
 from drivelab.analyse.forecast import commit_rate, forecast, log_latency, place_on_scale, rate_bands
 from drivelab.model.commit_scale import MARKS, rate_on
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import ROUND_TRIP
 from drivelab.model.program import Background, OwnTime, Program
 from drivelab.model.programs import (
     CLIENT_COUNTS,
@@ -122,6 +123,42 @@ def test_a_range_holds_what_the_programs_committed_on_several_computers(
         assert found.low is not None
         assert found.high is not None
         assert found.low <= real <= found.high
+
+
+@pytest.mark.parametrize(
+    ("program", "log_us", "real"),
+    [(POSTGRESQL, 186, 3_316), (SQLITE_WAL, 177, 4_436), (SQLITE, 1_192, 843), (REDIS_ALWAYS, 261, 3_370)]
+    + [(ETCD, 228, 826)],
+    ids=lambda value: value.need if isinstance(value, Program) else None,
+)
+def test_a_round_trip_tells_what_a_program_takes_on_a_slower_computer(
+    program: Program, log_us: float, real: int
+) -> None:
+    # of the same page: an EPYC on which a round trip takes 22.5 us
+    here = replace(program, own=program.own.on_computer(22.5 * US))
+    # log writes of the pairs lay a tenth around their median
+    found = commit_rate(here, mean(log_us * US, 0.9 * log_us * US, 1.1 * log_us * US))
+    assert found.value == pytest.approx(real, rel=0.15)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= real <= found.high
+
+
+def test_a_round_trip_that_was_measured_makes_the_own_time() -> None:
+    summaries = measured(postgres=mean(200 * US, 190 * US, 210 * US))
+    unknown = forecast("postgres", summaries)
+    trip = Estimate(10 * US, None, None, "ns", 1, 1.0, "")
+    estimates = summaries["sync-write-postgres"].estimates | {ROUND_TRIP: trip}
+    known = forecast(
+        "postgres", {"sync-write-postgres": replace(summaries["sync-write-postgres"], estimates=estimates)}
+    )
+    assert unknown is not None
+    assert known is not None
+    assert unknown.own_time_ns == POSTGRESQL.own.one_ns
+    assert known.own_time_ns == pytest.approx(10 * US * POSTGRESQL.own.round_trips)
+    assert known.own_time_range_ns == pytest.approx((0.55 * known.own_time_ns, 2 * known.own_time_ns))
+    assert known.commits_per_s.value == pytest.approx(1e9 / (200 * US + known.own_time_ns))
+    assert replace(POSTGRESQL.own, round_trips=0.0).on_computer(10 * US).one_ns == POSTGRESQL.own.one_ns
 
 
 def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often() -> None:

@@ -178,7 +178,7 @@ def test_the_page_tells_what_was_traced(program: Program) -> None:
     own, us = program.own, 1000
     times = " / ".join(f"{value / us:.0f}" for value in own.memory_ns.values())
     alone = f"{own.one_ns / us:.0f} ({own.low_ns / us:.0f} to {own.high_ns / us:.0f})"
-    assert f"| `{program.need}` | {alone} | {times} |" in page
+    assert f"| `{program.need}` | {own.round_trips:g} | {alone} | {times} |" in page
 
 
 def test_the_other_names_that_help_lists_are_those_of_the_files() -> None:
