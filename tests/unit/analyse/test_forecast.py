@@ -127,8 +127,13 @@ def test_a_range_holds_what_the_programs_committed_on_several_computers(
 
 @pytest.mark.parametrize(
     ("program", "log_us", "real"),
-    [(POSTGRESQL, 186, 3_316), (SQLITE_WAL, 177, 4_436), (SQLITE, 1_192, 843), (REDIS_ALWAYS, 261, 3_370)]
-    + [(ETCD, 228, 826)],
+    [
+        (POSTGRESQL, 186, 3_316),
+        (SQLITE_WAL, 177, 4_436),
+        (SQLITE, 1_192, 843),
+        (REDIS_ALWAYS, 261, 3_370),
+        (ETCD, 228, 826),
+    ],
     ids=lambda value: value.need if isinstance(value, Program) else None,
 )
 def test_a_round_trip_tells_what_a_program_takes_on_a_slower_computer(
