@@ -25,6 +25,8 @@ _BLOCK_BYTES = 4096
 # processor time of a commit as a share of its time in memory: as much where clients sleep in each sync (1.5 to 5.4
 # were found), and as little where the processors share the work (0.54 to 0.77)
 _PROCESSOR_SHARES = (6.0, 0.5)
+# a commit waits for the sync under way and for its own; those of many commits take a twentieth longer
+_SYNCS_AT_WORST = 2.1
 # of a range whose ends are so many times apart the middle is not told first; a program's own time makes 4.5 of it
 _WIDE = 8
 
@@ -126,7 +128,7 @@ def rate_bands(program: Program, latency: Estimate, new_block: Estimate | None =
     Notes
     -----
     A commit waits for the sync under way and then for its own, so at least half of n
-    clients share each sync: at worst a commit takes 2/n of the latency, and where the log
+    clients share each sync: at worst a commit takes 2/n of the latency, and a little more, and where the log
     grows one of a sync that the more often begins a new block. Its processor
     time comes on top, and more of it than in memory, because clients that slept wake on cold
     processors. At best every sync serves all of them, and the processors
@@ -139,7 +141,7 @@ def rate_bands(program: Program, latency: Estimate, new_block: Estimate | None =
     for count in CLIENT_COUNTS:
         busy, left = program.own.memory_ns[count], _left(program, latency.value)
         slow = _with_new_blocks(program, latency.value, new_block, count)
-        low = left * _NS / (2 * slow / count + most * busy)
+        low = left * _NS / (_SYNCS_AT_WORST * slow / count + most * busy)
         bands.append(RateBand(count, low, left * _NS / max(latency.value / count, least * busy)))
     return tuple(bands)
 

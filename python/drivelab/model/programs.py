@@ -94,7 +94,7 @@ MARIADB = Program(
         "fdatasync",
     ),
     write=LogWrite("sync-write-mariadb", 4096, "overwrite", "same", direct=True),
-    own=OwnTime(45 * _US, 27 * _US, 170 * _US, {1: 87 * _US, 8: 17 * _US, 32: 23 * _US}, round_trips=2.9),
+    own=OwnTime(45 * _US, 27 * _US, 170 * _US, {1: 87 * _US, 8: 17 * _US, 32: 23 * _US}, round_trips=5.0),
 )
 
 ZOOKEEPER = Program(

@@ -72,7 +72,7 @@ def test_without_its_writes_nothing_is_forecast() -> None:
 def test_a_band_reaches_from_half_the_clients_a_sync_to_all_of_them() -> None:
     few, many = rate_bands(MADE_UP, mean(800 * US, None, None))
     assert (few.client_count, many.client_count) == CLIENT_COUNTS
-    assert few.low == pytest.approx(1e6 / (2 * 800 / 8 + 6 * 30))
+    assert few.low == pytest.approx(1e6 / (2.1 * 800 / 8 + 6 * 30))
     assert few.high == pytest.approx(1e6 / (800 / 8))
     assert many.high == pytest.approx(1e6 / (800 / 32))
     # the processors are the limit where syncs are fast
@@ -170,8 +170,8 @@ def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often()
     latency, new_block = mean(800 * US, None, None), mean(1600 * US, None, None)
     growing = replace(MADE_UP, write=replace(MADE_UP.write, size_bytes=256, file_state="append"))
     few, many = rate_bands(growing, latency, new_block)
-    assert few.low == pytest.approx(1e6 / (2 * 1200 / 8 + 6 * 30)), "8 times 256 B are half a block"
-    assert many.low == pytest.approx(1e6 / (2 * 1600 / 32 + 6 * 40))
+    assert few.low == pytest.approx(1e6 / (2.1 * 1200 / 8 + 6 * 30)), "8 times 256 B are half a block"
+    assert many.low == pytest.approx(1e6 / (2.1 * 1600 / 32 + 6 * 40))
     assert (few.high, many.high) == tuple(band.high for band in rate_bands(growing, latency))
     assert rate_bands(MADE_UP, latency, new_block) == rate_bands(MADE_UP, latency)
 
