@@ -66,7 +66,7 @@ def test_a_program_that_burns_processors_is_told(tmp_path: Path) -> None:
         found = findings_of(data, "--runtime", "1s")["foreign-work"]
     assert found["evidence"]["other_processors"] >= 0.5
     assert 0 < found["evidence"]["other_processor_share"] <= 1.05
-    assert "others (python" in found["text"]
+    assert "processors (python" in found["text"]
 
 
 @pytest.mark.needs_root

@@ -110,14 +110,9 @@ def explanation_of_cell(run: StoredRun, cell: TracedCell) -> Explanation:
     found = explanation_of(passes, operation, label=cell.label, stack=_stack(run, cell, rows[0], passes[0].conduct))
     # a trace that knows them has told their time apart
     layers = () if passes[0].conduct.drives else _layers(_target_facts(run, cell.target))
-    return replace(
-        found,
-        target=cell.target,
-        workload=cell.workload,
-        levels=dict(cell.levels),
-        layers=layers,
-        not_reached=_not_reached(rows),
-    )
+    drive, share = _answered_for(rows)
+    found = replace(found, answered_for=drive, reached_share=share)
+    return replace(found, target=cell.target, workload=cell.workload, levels=dict(cell.levels), layers=layers)
 
 
 def explanation_differences(base: StoredRun, new: StoredRun) -> tuple[ExplanationDifference, ...]:
@@ -286,15 +281,17 @@ def _rows(run: StoredRun, trials: Sequence[str]) -> list[dict[str, Any]]:
     return [rows[name] for name in trials]
 
 
-def _not_reached(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The drive in whose place memory answered in all of these trials; empty where it did not."""
+def _answered_for(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """The drive in whose place memory answered in all of these trials, and the most that came to it; empty, and 1."""
     found = [
-        finding.evidence.get("drive", "")
+        finding.evidence
         for row in rows
         for finding in findings_in(row["findings_json"], row["trial"])
         if finding.code == host_cache_answered.CODE and finding.severity == "invalid"
     ]
-    return str(found[0]) if len(found) == len(rows) else ""
+    if not found or len(found) < len(rows):
+        return "", 1.0
+    return str(found[0]["drive"]), max(one["drive_bytes"] / one["issued_bytes"] for one in found)
 
 
 def _pass(run: StoredRun, row: Mapping[str, Any], operation: str, *, with_events: bool) -> TracedPass:

@@ -203,8 +203,10 @@ class Explanation:
         How long each drive took for a command, where several lie beneath.
     without_requests : tuple of str
         Drives that take bios as they are (brd, zram, pmem): the kernel does not tell when they begin with one.
-    not_reached : str
-        The drive beneath a loop device's file, where the host's memory answered in its place; empty elsewhere.
+    answered_for : str
+        The drive beneath a loop device's file, where the page cache answered in its place; empty elsewhere.
+    reached_share : float
+        How much of what was issued came to that drive: the most of its trials.
     """
 
     trial: str
@@ -238,7 +240,8 @@ class Explanation:
     layers: tuple[str, ...] = ()
     members: tuple[MemberTime, ...] = ()
     without_requests: tuple[str, ...] = ()
-    not_reached: str = ""
+    answered_for: str = ""
+    reached_share: float = 1.0
     untraced_repeats_ns: tuple[float, ...] = ()
     traced_repeats_ns: tuple[float, ...] = ()
 
@@ -264,7 +267,8 @@ class Explanation:
             "layers": list(self.layers),
             "members": [asdict(member) for member in self.members],
             "drives_without_requests": list(self.without_requests),
-            "drive_not_reached": self.not_reached,
+            "answered_for_drive": self.answered_for,
+            "reached_share": self.reached_share,
             "workload": self.workload,
             "levels": dict(self.levels),
             "operation": self.operation,

@@ -62,9 +62,10 @@ def region_words(trials: Sequence[TrialContent]) -> str:
 
     A disk whose head moves over a part of it reads several times as often as over the whole.
     """
-    sizes = [trial.workload.get("target", {}).get("size_bytes") for trial in trials]
-    known = sorted({size for size in sizes if size is not None})
-    return f"within {' to '.join(map(format_bytes, known[:1] + known[1:][-1:]))}" if known and None not in sizes else ""
+    # 0 is all of a target whose size nobody had to say
+    sizes = [trial.workload.get("target", {}).get("size_bytes") or 0 for trial in trials]
+    known = sorted(set(sizes))
+    return f"within {' to '.join(map(format_bytes, known[:1] + known[1:][-1:]))}" if known and known[0] else ""
 
 
 def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent]) -> list[ReportedFinding]:

@@ -19,7 +19,8 @@ _NAME_WIDTH_MAX = 40
 _ALL = "all trials on "
 # a number that is no part of a name, with its unit
 _NUMBER = re.compile(
-    r"(?<![\w.])(\d{1,3}(?: \d{3})+|\d+(?:\.\d+)?)( ?%| (?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)"
+    r"(?<![\w.])(\d{1,3}(?:[ \u202f]\d{3})+|\d+(?:\.\d+)?)"
+    r"([ \u00a0]?%|[ \u00a0](?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)"
 )
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _SCALES |= {"TiB": 2.0**40, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -32,8 +33,8 @@ _PRESSURE = "cpu_pressure_some_share"
 _BEFORE = "other_bytes_share"
 _SIGNS_OF_OTHERS = {
     "foreign_request_share": "{} of all requests were others'",
-    "excess_read_share": "the drive read {} more than they did",
-    "excess_write_share": "the drive wrote {} more than they did",
+    "excess_read_share": "others read {} of what they moved",
+    "excess_write_share": "others wrote {} of what they moved",
     "cpu_steal_share": "the hypervisor took {} of the processors",
     _PROCESSORS: "others used {} processors",
     _PRESSURE: "tasks waited for a processor {} of the time",
@@ -62,6 +63,7 @@ class FindingLine:
 
 
 Range = tuple[float, float]
+_WEIGHTS = {"invalid": 0, "warning": 1}
 
 
 def finding_lines(
@@ -86,7 +88,8 @@ def finding_lines(
         kinds.setdefault((kind_of(finding), "" if finding.trial else finding.text), []).append(finding)
     ordered = sorted((sorted(members, key=gravity) for members in kinds.values()), key=lambda one: gravity(one[0]))
     known = targets or {}
-    return tuple(_line(members, trial_count, known, is_quick=is_quick) for members in ordered)
+    lines = [_line(members, trial_count, known, is_quick=is_quick) for members in ordered]
+    return tuple(sorted(lines, key=lambda line: _WEIGHTS.get(line.severity, len(_WEIGHTS))))
 
 
 def _of_all_drives(findings: Sequence[Finding]) -> list[Finding]:
@@ -125,7 +128,8 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
     text = write(of, ranges) if write is not None else ""
     if text:
         why = ", because of --quick" if is_quick and first.code == "short-measurement" else ""
-        return FindingLine(first.severity, text.replace(_WHY, why), code=first.code)
+        # what was asked for is no alarm
+        return FindingLine("note" if why else first.severity, text.replace(_WHY, why), code=first.code)
     # of what stands for many trials only the first text is known
     merged = "" if any(one.trial_count for one in members) else merged_texts([one.text for one in members])
     if of.startswith(_ALL):
@@ -255,7 +259,7 @@ def merged_texts(texts: Sequence[str], times_max: float = math.inf) -> str:
 
 
 def _size(number: tuple[str, str]) -> float:
-    return float(number[0].replace(" ", "")) * _SCALES.get(number[1].strip().removesuffix("/s"), 1.0)
+    return float(re.sub(r"\s", "", number[0])) * _SCALES.get(number[1].strip().removesuffix("/s"), 1.0)
 
 
 def _span_of_numbers(low: tuple[str, str], high: tuple[str, str], joined: str) -> str:

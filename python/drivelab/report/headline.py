@@ -90,7 +90,7 @@ def busy_words(trials: Sequence[TrialContent]) -> str:
     who = in_brackets(name for name, count in times.most_common(_PROGRAMS_NAMED) if 2 * count >= len(used))
     middle = sorted(used.values())[len(used) // 2]
     count = seen[0]["processors"]["count"]
-    return f"the machine was busy: other programs{who} used {middle:.1f} of its {count} processors"
+    return f"the machine was busy: other programs used {middle:.1f} of its {count} processors{who}"
 
 
 def simulated_texts(content: ReportContent) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from drivelab.model.finding import FOREIGN_WORK, NOT_MEASURED, TRIAL_FAILED
@@ -139,7 +140,9 @@ def _warning(one: FindingLine) -> str:
 def simulated_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
     """Which drives are models: what is true of them is true of no hardware."""
     drives = [drive for one in sets for drive in one.drives]
-    models = list(dict.fromkeys(shortened(drive.name) for drive in drives if drive.kind == SIMULATED))
+    # a model is the same in each of its runs, which names tell apart
+    names = [re.sub(r"^(sim:\S+) \([^()]*\)$", r"\1", one.name) for one in drives if one.kind == SIMULATED]
+    models = list(dict.fromkeys(map(shortened, names)))
     if not models:
         return ()
     is_all = all(drive.kind == SIMULATED for drive in drives)

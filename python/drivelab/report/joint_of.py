@@ -195,16 +195,16 @@ def _sentences(
     if len(runs) == len(sets) and all(run.answer.buckets for run in runs):
         # a mean over bursts, rests and what follows is none of the rates
         return tuple(burst_sentences(_as_best_known(_together(runs, sets, called), drives)))
-    of_each = tuple(_of_each_run(runs, called))
+    of_each = tuple(_of_each_drive(runs, called, drives))
     bursts = tuple(perhaps_burst_sentences(_together(runs, sets, called)))
     if compared := joint_sentences(sets, drives):
         if fitness := fitness_sentence(runs, names, lead_words(sets, drives)):
             return (fitness, *bursts, *compared)
         if all(verdicts_in(run.verdict) for run in runs):
             return (*of_each, *bursts, *compared)
-        if len(of_each) == len(runs) and _is_one_drive(runs, drives):
+        if of_each and _is_one_drive(runs, drives):
             # the question is what each run answers; then whether they agree
-            return (*bursts, *_as_one(runs, of_each), *compared)
+            return (*bursts, *of_each, *compared)
         # behind how they compare the question itself
         leads = _untold_contests(runs, sets, " ".join(compared))
         return (*leads, compared[0], *bursts, *of_each, *compared[1:])
@@ -225,21 +225,29 @@ def _of_phases(
     return _together(runs, sets, _called(runs, sets)) if is_asked and is_one and others else None
 
 
-def _of_each_run(runs: Sequence[ReportContent], called: Sequence[str]) -> Iterator[str]:
-    """What each run answers by itself, behind its name; one of several drives names them in its answer."""
-    for run, name in list(zip(runs, called, strict=True))[:_RUNS_TOLD_MAX]:
-        own = own_sentences(run)
-        if len(run.record.targets) > 1:
+def _of_each_drive(
+    runs: Sequence[ReportContent], called: Sequence[str], drives: Mapping[Subject, DriveOfRun]
+) -> Iterator[str]:
+    """What each run answers by itself, behind its name; runs of one drive in one sentence where they say the same.
+
+    A run of several drives names them in its answer.
+    """
+    of_place = {one.place: one for one in drives.values()}
+    by_drive: dict[object, list[int]] = {}
+    for place, run in enumerate(runs):
+        is_alone = len(run.record.targets) > 1 or place not in of_place
+        by_drive.setdefault(place if is_alone else of_place[place].identity, []).append(place)
+    for places in list(by_drive.values())[:_RUNS_TOLD_MAX]:
+        own = [own_sentences(runs[place]) for place in places]
+        if len(runs[places[0]].record.targets) > 1:
             # which of its own drives is ahead is told
-            yield from own[1:2]
-        elif own:
-            yield f"{shortened(name)}: {own[0]}"
-
-
-def _as_one(runs: Sequence[ReportContent], of_each: Sequence[str]) -> Sequence[str]:
-    """What all runs of a drive answer in the same words, with the range of each number; otherwise what each does."""
-    same = merged_texts([own_sentences(run)[0] for run in runs])
-    return [f"In each of {len(runs)} runs: {same}"] if same else of_each
+            yield from own[0][1:2]
+        elif same := merged_texts([told[0] for told in own if told]) if len(places) > 1 else "":
+            yield f"{shortened(of_place[places[0]].name)} ({len(places)} runs): {same}"
+        else:
+            yield from (
+                f"{shortened(called[place])}: {told[0]}" for place, told in zip(places, own, strict=True) if told
+            )
 
 
 def _is_one_drive(runs: Sequence[ReportContent], drives: Mapping[Subject, DriveOfRun]) -> bool:

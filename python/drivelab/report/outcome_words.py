@@ -8,7 +8,7 @@ from typing import Any
 from drivelab.model.units import format_quantity
 from drivelab.model.verdict import COMMITS
 
-WORDS = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "no_limit": "No limit"}
+WORDS = {"pass": "Yes", "fail": "No", "undecided": "Undecided", "no_limit": "No published limit"}
 # one for each need; of several that end differently the sentence tells each. Where there is room for a few letters
 SHORT_WORDS = WORDS | {"undecided": "?", "no_limit": "-"}
 SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "no_limit": "–"}

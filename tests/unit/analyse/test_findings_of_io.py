@@ -104,7 +104,7 @@ class TestHostCacheAnswered:
         assert page_cache_answered.find(self.trial(2)) == []
         (found,) = host_cache_answered.find(self.trial(2))
         assert found.severity == "invalid"
-        assert "memory of the host answered" in found.text
+        assert "the page cache answered" in found.text
         assert host_cache_answered.find(self.trial(2000)) == []
 
     def test_a_scratch_drive_is_about_the_loop_device_and_only_warned_of(self) -> None:

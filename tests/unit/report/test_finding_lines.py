@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivelab.model.finding import Finding
-from drivelab.report.finding_lines import finding_lines
+from drivelab.report.finding_lines import finding_lines, merged_texts
 
 CODE = "short-measurement"
 
@@ -18,6 +18,7 @@ def test_short_trials_are_one_line_whatever_their_severity() -> None:
     assert line.text == "2 of 24 trials were shorter than 400 ms (43 to 377 ms): what changes more slowly is not seen"
     (quick,) = finding_lines(findings, 24, is_quick=True)
     assert "(43 to 377 ms), because of --quick: what" in quick.text
+    assert quick.severity == "note", "what was asked for is no alarm"
 
 
 def test_the_numbers_of_what_stands_for_many_trials_are_used() -> None:
@@ -180,3 +181,9 @@ def test_what_is_said_of_a_volume_counts_no_trials() -> None:
     assert (line.text, line.where, line.of) == (shown[0].text, " [gp2]", "")
     (alone,) = finding_lines(shown, 3, targets=dict.fromkeys("abc", "gp2"))
     assert (alone.where, alone.of) == ("", "")
+
+
+def test_thousands_are_one_number_whatever_blank_stands_between_them() -> None:
+    for blank in (" ", "\u202f"):
+        texts = [f"64 are best: {number}{blank}000\u00a0IOPS" for number in (423, 424)]
+        assert merged_texts(texts) == f"64 are best: 423{blank}000 to 424{blank}000\u00a0IOPS"

@@ -40,7 +40,7 @@ def test_programs_that_kept_the_machine_busy_are_named() -> None:
     users = [{"name": name, "processors": used} for name, used in (("make", 0.4), ("cc1", 0.8), ("sshd", 0.1))]
     context = {"processors": processors, "other_programs": {"busiest": users}}
     trials = [replace(one, context=context) for one in run.trials]
-    assert busy_words(trials) == "the machine was busy: other programs (cc1, make) used 1.3 of its 2 processors"
+    assert busy_words(trials) == "the machine was busy: other programs used 1.3 of its 2 processors (cc1, make)"
 
 
 def test_a_trial_that_failed_makes_a_run_incomplete_once(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def test_runs_of_one_drive_with_one_question_are_answered_once() -> None:
     run = open_run(RUNS / "queue-depth-grid")
     alone, joint = joint_report([run]), joint_report([run, run, run])
     assert joint.question == alone.question
-    assert joint.sentences[0] == f"In each of 3 runs: {alone.sentences[0]}"
+    (name,) = {drive.name.partition(" (")[0] for one in joint.result_sets for drive in one.drives}
+    assert joint.sentences[0] == f"{name} (3 runs): {alone.sentences[0]}"
 
 
 def test_several_runs_are_compared_and_told_in_the_order_given() -> None:

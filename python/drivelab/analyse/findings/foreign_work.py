@@ -62,7 +62,7 @@ def _used_processors(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, f
         return
     facts = {"other_processors": others, "other_processor_share": others / count}
     who = in_brackets(users_of_processors(evidence.measured.context, others))
-    text = f"others{who} used {others:.1f} of {count} processors"
+    text = f"others used {others:.1f} of {count} processors{who}"
     pressure = (evidence.measured.context.get("pressure") or {}).get("cpu_some_share")
     if pressure is not None and pressure > CPU_PRESSURE_MAX:
         text += f", and tasks waited for a processor {100 * pressure:.0f} % of the time"

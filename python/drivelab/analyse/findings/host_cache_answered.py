@@ -1,4 +1,4 @@
-"""The memory of the host answered for a loop device: the drive beneath its backing file was hardly asked."""
+"""The page cache answered for a loop device: the drive beneath its backing file was hardly asked."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def find(evidence: TrialEvidence) -> list[Finding]:
             continue
         severity: Severity = "warning" if is_scratch_file(loop.detail) else "invalid"
         text = (
-            f"memory of the host answered in place of {beneath.device}, the drive beneath the file of {loop.name}: "
+            f"the page cache answered in place of {beneath.device}, the drive beneath the file of {loop.name}: "
             f"{format_bytes(moved)} of {format_bytes(issued)} of {operation}s came there, and the numbers are not "
             "the drive's"
         )
         facts = {"operation": operation, "issued_bytes": issued, "drive_bytes": moved, "drive": beneath.device}
-        advice = f"let the loop device bypass that memory: losetup --direct-io=on {loop.path}"
+        advice = f"let the loop device bypass the page cache: losetup --direct-io=on {loop.path}"
         return [Finding(CODE, severity, text, evidence.name, facts, advice)]
     return []
 

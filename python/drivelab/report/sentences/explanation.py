@@ -26,6 +26,8 @@ _SLOW_MEMBER_FROM = 1.25
 _MORE_TOLD_AT_MOST = 3
 # a byte written for a byte asked for is nothing to tell of
 _AMPLIFIED_FROM = 0.005
+# below that much of it a drive was not asked
+_HARDLY_ASKED = 0.02
 # counts of commands this close to a whole number are one
 COUNT_SLACK = 0.05
 _SOFTWARE: tuple[Part, ...] = ("fs_in", "between", "return")
@@ -249,10 +251,15 @@ def _alarm(explanation: Explanation) -> Iterator[str]:
     """That what was acknowledged can be lost, or that no drive was asked: nothing else weighs as much."""
     if explanation.check.verdict == "too_few_flushes":
         yield f"Durability alarm: {explanation.check.text}."
-    if explanation.not_reached:
+    if explanation.answered_for and explanation.reached_share < _HARDLY_ASKED:
         yield (
-            f"No drive was asked: memory of the host answered in place of {explanation.not_reached}, "
-            "and the times are this computer's."
+            f"No drive was asked: the page cache of this computer answered in place of {explanation.answered_for}, "
+            "and the times are the computer's."
+        )
+    elif explanation.answered_for:
+        yield (
+            f"At most {100 * explanation.reached_share:.0f}\u00a0% came to {explanation.answered_for}, the drive "
+            "beneath: the page cache of this computer answered the rest."
         )
 
 

@@ -37,13 +37,12 @@ def overall_sentences(overall: Sequence[LevelEffect], factor: str) -> Iterator[s
     ahead = {_other(one, leader): one for one in effects if leader in (one.level, one.baseline)}
     behind = [level for level in others if level in ahead and is_of_a_size(ahead[level])]
     level_with = [level for level in others if level not in behind]
-    where = f"Over all {effects[0].combination_count} workloads together"
+    where = f"On average over all {effects[0].combination_count} workloads"
     if not behind:
         widest = max(effects, key=_bound)
         both = " and ".join(level_text(factor, level) for level in (widest.baseline, widest.level))
         told = f"{where} no {factor.replace('_', ' ')} is clearly faster"
-        others_too = ", others by less" if len(others) > 1 else ""
-        yield f"{told}: {both} may differ by up to {_bound_words(_bound(widest))}{others_too}."
+        yield f"{told} ({both} differ by at most {_bound_words(_bound(widest))})."
         return
     nearest = ahead[behind[0]]
     # of the baseline beside the level more is slower

@@ -49,8 +49,8 @@ def short_explanation(explanation: Explanation) -> str:
     """``no answer yet``, ``827 us, 646 us of it software``: the answer where there is little room."""
     if explanation.check.verdict == "too_few_flushes":
         return "durability alarm"
-    if explanation.not_reached:
-        return "no drive was asked"
+    if explanation.answered_for:
+        return "answered by the page cache, not by the drive alone"
     if explanation.refusal:
         return "no answer: the trace is not whole"
     if explanation.is_unsettled:

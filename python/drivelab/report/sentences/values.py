@@ -198,7 +198,7 @@ def _lead(answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], fact
         (first, most), *others = looked
         told = [f"{levels_phrase({factor: first})} looked fastest in {most} of {len(groups)} workloads"]
         told += [f"{level_text(factor, level)} in {count}" for level, count in others]
-        return f"{capitalised(', '.join(told))}; in none of them clearly."
+        return f"{capitalised(', '.join(told))}; none of that is sure among so many."
     most = max(leaders.values())
     first, *rivals = (level for level, count in leaders.items() if count == most)
     ahead = " and ".join([levels_phrase({factor: first}), *(level_text(factor, level) for level in rivals)])

@@ -12,6 +12,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
+from drivelab.model.names import in_brackets
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_bytes, format_duration_ns
 from drivelab.model.verdict import verdicts_in
@@ -319,7 +320,7 @@ class _Writer:
         return marks_of(trial, self._notes)
 
     def warnings(self) -> Iterator[RenderableType]:
-        """The gravest findings, a line each."""
+        """The gravest findings, a line each; of what has no room the kinds, since details number them anew."""
         from rich.text import Text
 
         for one in self._notes[: self._notes_max]:
@@ -328,12 +329,11 @@ class _Writer:
             text = f"not to be trusted: {one.text}" if one.severity == "invalid" else one.text
             said = one_line(text, self._width - len(sign) - 1 - len(where), self._plain)
             yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")
-        left_out = self._notes[self._notes_max :]
-        if left_out:
+        if left_out := self._notes[self._notes_max :]:
             marks = " ".join(one.mark for one in left_out if one.number) or left_out[0].sign
-            unmarked = sum(not one.number for one in left_out)
-            more = f" and {unmarked} more" if unmarked else ""
-            yield Text(f"{marks}{more}: --details", style="dim")
+            codes = in_brackets(dict.fromkeys(one.code for one in left_out if one.number))
+            more = f" and {unmarked} more" if (unmarked := sum(not one.number for one in left_out)) else ""
+            yield Text(f"{marks}{codes}{more}: --details", style="dim")
 
 
 def _fitted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,6 +19,8 @@ _LABEL_WIDTH_MIN = 16
 # between columns, and before the first
 _GAP = 2
 _PADDING = (0, _GAP, 0, 0)
+# up to what is said of invalid trials
+_EXPLAINED = re.compile(r":[^(]*(?= \(|$)")
 
 
 def matrix_of(
@@ -48,22 +51,32 @@ def matrix_of(
     if found is None:
         return None
     texts = [[cell.text for cell in row] for row in found.rows]
-    heads = found.columns[1:]
-    cells = zip(*([column.name for column in heads], *(row[1:] for row in texts)), strict=True)
-    room = WIDTH - sum(max(map(len, column)) + _GAP for column in cells) - _GAP
+    texts = [[label, *row[1:]] for label, row in zip(_in_short([row[0] for row in texts]), texts, strict=True)]
+    # a level of each factor below the other
+    heads = [column.name.split(", ") for column in found.columns[1:]]
+    columns = zip(heads, *([[text] for text in row[1:]] for row in texts), strict=True)
+    room = WIDTH - sum(max(len(line) for cell in column for line in cell) + _GAP for column in columns) - _GAP
     if room < _LABEL_WIDTH_MIN:
         return None
     title = Text(clean(f"  {found.title[:1].lower()}{found.title[1:]}"), style="dim")
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim", title=title, title_justify="left")
     label_width = min(max(len(row[0]) for row in texts) + _GAP, room)
     table.add_column(no_wrap=True, width=label_width)
-    for column in heads:
-        table.add_column(clean(column.name), justify="right" if column.is_number else "left", no_wrap=True)
-    # the title and the head take two lines
+    for column, head in zip(found.columns[1:], heads, strict=True):
+        told = "\n".join(map(clean, head))
+        table.add_column(told, justify="right" if column.is_number else "left", no_wrap=True)
+    # the title and the head
+    above = 1 + max(map(len, heads))
     wrap = partial(textwrap.wrap, width=label_width, initial_indent=" " * _GAP, subsequent_indent=" " * 2 * _GAP)
     labels = [wrap(clean(row[0])) for row in texts]
     ends = list(accumulate(map(len, labels)))
-    shown = len(texts) if ends[-1] + 2 <= lines_max else sum(end + 3 <= lines_max for end in ends)
+    shown = len(texts) if ends[-1] + above <= lines_max else sum(end + above + 1 <= lines_max for end in ends)
     for label, (_, *row) in list(zip(labels, texts, strict=True))[:shown]:
         table.add_row("\n".join(label), *(Text(clean(cell)) for cell in row))
     return table, len(texts) - shown
+
+
+def _in_short(labels: Sequence[str]) -> list[str]:
+    """Labels without what explains them behind a colon, where they stay different: ``rewrite: read a block, ...``."""
+    parts = [_EXPLAINED.sub("", label) for label in labels]
+    return parts if len(set(parts)) == len(parts) else list(labels)

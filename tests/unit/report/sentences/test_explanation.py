@@ -113,13 +113,16 @@ def test_repeats_that_are_far_apart_are_no_answer_and_told_as_a_range() -> None:
 
 
 def test_where_memory_answered_in_place_of_the_drive_that_is_said_first() -> None:
-    one = replace(explanation(), not_reached="sda")
+    one = replace(explanation(), answered_for="sda", reached_share=0.0)
     first, then, *_ = explanation_sentences(one)
     assert first == (
-        "No drive was asked: memory of the host answered in place of sda, and the times are this computer's."
+        "No drive was asked: the page cache of this computer answered in place of sda, and the times are the "
+        "computer's."
     )
     assert then.startswith("Of a typical ")
-    assert short_explanation(one) == "no drive was asked"
+    assert short_explanation(one) == "answered by the page cache, not by the drive alone"
+    partly, *_ = map(plain_text, explanation_sentences(replace(one, reached_share=0.834)))
+    assert partly == "At most 83 % came to sda, the drive beneath: the page cache of this computer answered the rest."
 
 
 def test_the_journal_is_told_of() -> None:

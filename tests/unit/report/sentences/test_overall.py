@@ -38,7 +38,7 @@ SAME: tuple[Ratio, EffectVerdict] = ((1.02, 0.92, 1.13), "not settled")
                 ("ext4", "btrfs"): ((0.5, 0.4, 0.6), "matters"),
                 ("xfs", "btrfs"): ((0.62, 0.5, 0.8), "matters"),
             },
-            "Over all 12 workloads together ext4 is 16 to 33 % faster than xfs, the next.",
+            "On average over all 12 workloads ext4 is 16 to 33 % faster than xfs, the next.",
         ),
         (
             {
@@ -46,26 +46,26 @@ SAME: tuple[Ratio, EffectVerdict] = ((1.02, 0.92, 1.13), "not settled")
                 ("ext4", "btrfs"): ((0.4, 0.35, 0.45), "matters"),
                 ("xfs", "btrfs"): ((0.4, 0.35, 0.45), "matters"),
             },
-            "Over all 12 workloads together xfs is 2.2 to 2.9 times as fast as btrfs, and not apart from ext4.",
+            "On average over all 12 workloads xfs is 2.2 to 2.9 times as fast as btrfs, and not apart from ext4.",
         ),
         (
             {("ext4", "xfs"): SAME, ("ext4", "btrfs"): ((0.97, 0.85, 1.1), "not settled"), ("xfs", "btrfs"): SAME},
             (
-                "Over all 12 workloads together no filesystem is clearly faster: "
-                "ext4 and btrfs may differ by up to 18 %, others by less."
+                "On average over all 12 workloads no filesystem is clearly faster "
+                "(ext4 and btrfs differ by at most 18 %)."
             ),
         ),
         (
             {("ext4", "xfs"): ((1.2, 0.5, 2.9), "not settled")},
             (
-                "Over all 12 workloads together no filesystem is "
-                "clearly faster: ext4 and xfs may differ by up to a factor of 2.9."
+                "On average over all 12 workloads no filesystem is "
+                "clearly faster (ext4 and xfs differ by at most a factor of 2.9)."
             ),
         ),
         # a difference that is sure, and too small to matter to anybody
         (
             {("ext4", "xfs"): ((1.01, 1.005, 1.015), "differs")},
-            ("Over all 12 workloads together no filesystem is clearly faster: ext4 and xfs may differ by up to 1 %."),
+            ("On average over all 12 workloads no filesystem is clearly faster (ext4 and xfs differ by at most 1 %)."),
         ),
         ({("ext4", "xfs"): ((0.5, 0.4, 0.6), "not judged")}, ""),
         ({}, ""),

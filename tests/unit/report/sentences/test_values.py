@@ -249,7 +249,7 @@ def test_what_scatters_into_another_leads_nowhere() -> None:
         for label in labels
         for place, name in enumerate(("ext4", "xfs", "btrfs"))
     ]
-    assert told(*near) == ["ext4 looked fastest in 3 of 3 workloads; in none of them clearly."]
+    assert told(*near) == ["ext4 looked fastest in 3 of 3 workloads; none of that is sure among so many."]
 
 
 def verdict(workload: str, baseline: str, level: str, value: float, words: str = "matters") -> LevelEffect:

@@ -68,7 +68,7 @@ def test_of_a_single_check_every_need_has_its_outcome_and_what_decided_it() -> N
     assert table is not None
     assert [[plain_text(cell.text) for cell in row] for row in table.rows] == [
         ["etcd", "No", "99 % took 20 ms (limit 10 ms)"],
-        ["Kafka", "No limit", "200 MB/s"],
+        ["Kafka", "No published limit", "200 MB/s"],
     ]
     assert needs_table(OF_ONE) is needs_table(UNJUDGED) is None
 
