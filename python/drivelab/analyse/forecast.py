@@ -136,13 +136,16 @@ def rate_bands(program: Program, latency: Estimate, new_block: Estimate | None =
     """
     if not program.shares_syncs or latency.value is None:
         return ()
-    bands = []
+    bands: list[RateBand] = []
     most, least = _PROCESSOR_SHARES
+    # more clients never committed fewer
+    low = high = _left(program, latency.value) * _NS / (latency.value + program.own.high_ns)
     for count in CLIENT_COUNTS:
         busy, left = program.own.memory_ns[count], _left(program, latency.value)
         slow = _with_new_blocks(program, latency.value, new_block, count)
-        low = left * _NS / (_SYNCS_AT_WORST * slow / count + most * busy)
-        bands.append(RateBand(count, low, left * _NS / max(latency.value / count, least * busy)))
+        low = max(low, left * _NS / (_SYNCS_AT_WORST * slow / count + most * busy))
+        high = max(high, left * _NS / max(latency.value / count, least * busy))
+        bands.append(RateBand(count, low, high))
     return tuple(bands)
 
 

@@ -176,6 +176,18 @@ def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often()
     assert rate_bands(MADE_UP, latency, new_block) == rate_bands(MADE_UP, latency)
 
 
+def test_more_clients_never_commit_fewer() -> None:
+    for program in PROGRAMS.values():
+        for latency_us in (20, 200, 2000, 20_000):
+            latency = mean(latency_us * US, latency_us * US, latency_us * US)
+            one = commit_rate(program, latency)
+            assert one.low is not None
+            bands = rate_bands(program, latency)
+            lows = [one.low, *(band.low for band in bands)]
+            highs = [band.high for band in bands]
+            assert (lows, highs) == (sorted(lows), sorted(highs))
+
+
 def test_one_writer_at_a_time_has_no_band() -> None:
     assert rate_bands(SQLITE, mean(800 * US, None, None)) == ()
 
