@@ -164,7 +164,8 @@ def _told(bucket: TokenBucket, who: str) -> Iterator[str]:
             begun = f"{_size(bucket)}{large} came at once, then {moved}"
             yield f"{begun}: no other end of a burst within {_watched(bucket)}."
         else:
-            yield f"No burst of {READS[bucket.token]} reads ended within {_watched(bucket)}: {moved}."
+            reads = f"{READS[bucket.token].capitalize()} reads came"
+            yield f"{reads} at {constant}{burst} for {_watched(bucket)}: no burst ended."
         yield from _perhaps(bucket)
     elif bucket.verdict == "fell":
         base = bucket.rate_text(bucket.base_per_s)
