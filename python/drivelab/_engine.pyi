@@ -134,20 +134,7 @@ def prepare(workload_json: str, stop: StopFlag) -> bool:
     """
 
 def round_trip_ns(log: str, length_ns: int) -> float:
-    """What a client and a server take for a request beside the log write that it costs, in ns.
-
-    Parameters
-    ----------
-    log : str
-        An existing file, which gets an entry of 107 B for each request.
-    length_ns : int
-        For how long requests are made.
-
-    Raises
-    ------
-    OSError
-        The log cannot be written.
-    """
+    """What a client and a server take for a request beside the log write that it costs, in ns; OSError if none can."""
 
 def require_backend(workload_json: str) -> None:
     """Return only if the backend of a workload can issue it here, whatever its target is.
