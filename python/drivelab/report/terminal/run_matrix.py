@@ -51,20 +51,20 @@ def matrix_of(
     if found is None:
         return None
     texts = [[cell.text for cell in row] for row in found.rows]
-    texts = [[label, *row[1:]] for label, row in zip(_in_short([row[0] for row in texts]), texts, strict=True)]
     # a level of each factor below the other
     heads = [column.name.split(", ") for column in found.columns[1:]]
     columns = zip(heads, *([[text] for text in row[1:]] for row in texts), strict=True)
     room = WIDTH - sum(max(len(line) for cell in column for line in cell) + _GAP for column in columns) - _GAP
     if room < _LABEL_WIDTH_MIN:
         return None
+    told = _in_short([row[0] for row in texts], room - _GAP)
+    texts = [[label, *row[1:]] for label, row in zip(told, texts, strict=True)]
     title = Text(clean(f"  {found.title[:1].lower()}{found.title[1:]}"), style="dim")
     table = Table(box=None, pad_edge=False, padding=_PADDING, header_style="dim", title=title, title_justify="left")
     label_width = min(max(len(row[0]) for row in texts) + _GAP, room)
     table.add_column(no_wrap=True, width=label_width)
     for column, head in zip(found.columns[1:], heads, strict=True):
-        told = "\n".join(map(clean, head))
-        table.add_column(told, justify="right" if column.is_number else "left", no_wrap=True)
+        table.add_column("\n".join(map(clean, head)), justify="right" if column.is_number else "left", no_wrap=True)
     # the title and the head
     above = 1 + max(map(len, heads))
     wrap = partial(textwrap.wrap, width=label_width, initial_indent=" " * _GAP, subsequent_indent=" " * 2 * _GAP)
@@ -76,7 +76,7 @@ def matrix_of(
     return table, len(texts) - shown
 
 
-def _in_short(labels: Sequence[str]) -> list[str]:
-    """Labels without what explains them behind a colon, where they stay different: ``rewrite: read a block, ...``."""
-    parts = [_EXPLAINED.sub("", label) for label in labels]
+def _in_short(labels: Sequence[str], width: int) -> list[str]:
+    """Labels of more than a line without what explains them behind a colon (``rewrite: read ...``), if still apart."""
+    parts = [_EXPLAINED.sub("", label) if len(label) > width else label for label in labels]
     return parts if len(set(parts)) == len(parts) else list(labels)

@@ -26,15 +26,15 @@ def lines_of(names: tuple[str, ...], lines_max: int = 20) -> tuple[list[str], in
 
 
 def test_levels_stand_below_each_other_and_explanations_of_workloads_are_left_out() -> None:
-    lines, more = lines_of(("durable create: fsync of file and directory", "stat files", "seeks: five readers"))
+    lines, more = lines_of(("durable create: fsync of file and directory", "stat files", "boot: reads"))
     assert more == 0
     assert lines[1].split() == ["ext4", "ext4", "xfs", "xfs"]
     assert lines[2].split() == ["job", "count", "1", "job", "count", "4"] * 2
-    assert [line.partition("  100")[0].strip() for line in lines[3:]] == ["durable create", "stat files", "seeks"]
+    assert [line.partition("  100")[0].strip() for line in lines[3:]] == ["durable create", "stat files", "boot: reads"]
 
 
 def test_what_only_the_explanation_tells_apart_keeps_it() -> None:
-    lines, _ = lines_of(("read: cold", "read: warm", "stat files"))
+    lines, _ = lines_of(("read: cold, after the caches were emptied", "read: warm, again and again", "stat files"))
     assert lines[3].startswith("  read: cold")
 
 
