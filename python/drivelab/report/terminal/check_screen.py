@@ -113,25 +113,22 @@ def _parts(
     answer = answer_of(content.verdict, trials, content.findings)
     write = _Writer(plain, warned, warnings_max, trials, width)
     parts: list[RenderableType] = [write.head(content)]
-    for grave in filter(None, (f"not complete: {missing}" if missing else "", failed)):
-        lines = wrapped(grave, width - _WORD_WIDTH, plain)[:2]
-        parts.append(Text("!    " + "\n     ".join(lines), style="bold red"))
+    parts += [write.told("!", grave) for grave in (f"not complete: {missing}" if missing else "", failed) if grave]
     if len(answer.verdicts) == 1:
         parts += write.need(answer.verdicts[0], _SENTENCE_LENGTH_MAX // (1 if needs_max > 1 else 2))
     else:
         parts += write.needs(answer.sentence, answer.verdicts, needs_max)
     if busy:
-        parts.append(Text(f"!    {busy}", style=_STYLES["warning"]))
+        parts.append(write.told("!", busy))
     for burst in [one for code in _BURSTS for one in content.findings if one.code == code][:1]:
         if any(burst.text.rstrip(".").partition("; ")[0] in one.sentence for one in answer.verdicts[:1]):
-            parts.append(write.undecided(burst.advice.rstrip(".")))
+            parts.append(write.told("undecided", burst.advice.rstrip(".")))
         else:
-            lines = wrapped(f"{burst.text} {burst.advice}", width - _WORD_WIDTH, plain)
-            parts.append(Text("!    " + "\n     ".join(lines), style=_STYLES["warning"]))
+            parts.append(write.told("!", f"{burst.text} {burst.advice}"))
     is_disturbed = bool(busy) or any(one.code == FOREIGN_WORK for one in warned)
     command_line = content.record.command_line
     if surer := surer_words(answer.verdicts, command_line, is_busy=is_disturbed, is_simulated=is_simulated):
-        parts.append(write.undecided(surer))
+        parts.append(write.told("undecided", surer))
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
     parts += [Text(), write.reads_beside_writes(others)] if others else []
     parts += [Text(), *write.warnings()] if warned else []
@@ -174,17 +171,17 @@ class _Writer:
         """One need: the verdict, and each limit that it does not tell of; without any, how to have one."""
         said = clauses_within(block.sentence or block.title, length_max)
         first, *others = first_in_few_words((said,)) if block.outcome == "no_limit" else (said,)
-        yield self._told(block.outcome, first)
+        yield self.told(block.outcome, first)
         for text in others:
-            yield self._told("", ended(text))
+            yield self.told("", ended(text))
         if block.outcome == "no_limit":
-            yield self._told("", _NO_LIMIT.format(_OWN_LIMITS[block.need in PROGRAMS]))
+            yield self.told("", _NO_LIMIT.format(_OWN_LIMITS[block.need in PROGRAMS]))
         told = next((one for one in block.checks if one.force == "required" and one.outcome == block.outcome), None)
         for check in block.checks:
             if check is not told:
                 # what was measured may be harder than what is asked for, and a miss then proves nothing
                 criterion = self._criterion(f"{check.force}, {check.word}", check)
-                yield self._told("", "; ".join(filter(None, (criterion, check.easier))))
+                yield self.told("", "; ".join(filter(None, (criterion, check.easier))))
 
     def needs(self, sentence: str, blocks: Sequence[VerdictBlock], most: int) -> Iterator[RenderableType]:
         """Several needs: a line each with its criterion, failures first; those that are met and find no room in one."""
@@ -198,17 +195,13 @@ class _Writer:
         fails, is_open = (sum(one.outcome == outcome for one in judged) for outcome in ("fail", "undecided"))
         count = max(1, most - len(without), fails + bool(is_open))
         for block in judged[:count]:
-            yield self._told(block.outcome, self._in_a_line(block))
+            yield self.told(block.outcome, self._in_a_line(block))
         for outcome in ("undecided", "pass"):
             if also := [block.named for block in judged[count:] if block.outcome == outcome]:
                 is_first = all(one.outcome != outcome for one in judged[:count])
-                yield self._told(outcome, f"{'' if is_first else 'also '}{', '.join(also)}")
+                yield self.told(outcome, f"{'' if is_first else 'also '}{', '.join(also)}")
         for block in without:
-            yield self._told(block.outcome, self._in_a_line(block))
-
-    def undecided(self, text: str) -> Text:
-        """What to do about what is undecided."""
-        return self._told("undecided", text)
+            yield self.told(block.outcome, self._in_a_line(block))
 
     def _in_a_line(self, block: VerdictBlock) -> str:
         """A need, what was measured for it, and the limit."""
@@ -239,7 +232,7 @@ class _Writer:
         measured += f" ({span})" if span else ""
         return f"{first}: {what} {measured}, asks {asked}{f'; but {passing}' if passing else ''}"
 
-    def _told(self, outcome: str, text: str) -> Text:
+    def told(self, outcome: str, text: str) -> Text:
         """A word and what it is about, in as many lines as that takes."""
         from rich.text import Text
 
