@@ -25,7 +25,6 @@ from drivelab.run.engine import remove_tree, round_trip_ns, run_workload
 RUN_S = 2
 _SEVERAL_RUNS = 3
 _SLOW_SYNC_NS = 1e6
-_ROUND_TRIPS_NS = 400_000_000
 _NO_ROOM_LIMIT = 1 << 40
 _NEW_BLOCKS = LogWrite("sync-write-4096", 4096, "append", file_bytes=512 * MIB)
 
@@ -165,15 +164,11 @@ def _forecasted(real: RealProgram, rounds: int, parent: Path) -> Forecasted:
         latency = _estimate(statistics.median(latencies))
         new_block = log_latency_ns(replace(program, write=_NEW_BLOCKS), directory, RUN_S)
         several = _several(server, rate_bands(program, latency, _estimate(new_block)))
-    here = [_on_computer(program, one) for one in trips]
-    each = tuple(commit_rate(own, _estimate(one)).value or 0.0 for own, one in zip(here, latencies, strict=True))
+    pairs = zip(trips, latencies, strict=True)
+    each = tuple(commit_rate(program.on_computer(trip), _estimate(one)).value or 0.0 for trip, one in pairs)
     middle_ns = statistics.median(trips)
-    found = _on_computer(program, middle_ns)
-    return Forecasted(found, real.version(), tuple(latencies), middle_ns, each, tuple(rates), several)
-
-
-def _on_computer(program: Program, round_trip_ns: float) -> Program:
-    return replace(program, own=program.own.on_computer(round_trip_ns))
+    here = program.on_computer(middle_ns)
+    return Forecasted(here, real.version(), tuple(latencies), middle_ns, each, tuple(rates), several)
 
 
 def _round_trip_ns(directory: Path) -> float:
@@ -181,7 +176,7 @@ def _round_trip_ns(directory: Path) -> float:
     log = directory / "round-trips"
     log.touch()
     try:
-        return round_trip_ns(str(log), _ROUND_TRIPS_NS)
+        return round_trip_ns(str(log))
     finally:
         log.unlink()
 

@@ -58,7 +58,7 @@ def forecast(
     latency = log_latency(program, summaries) if program else None
     if program is None or latency is None or latency.value is None:
         return None
-    program = replace(program, own=program.own.on_computer(_round_trip_ns(program, summaries)))
+    program = program.on_computer(_round_trip_ns(program, summaries))
     rate = commit_rate(program, latency)
     block = summaries.get(_NEW_BLOCKS)
     bands = rate_bands(program, latency, block.estimates.get(MEAN_LATENCY) if block else None)
@@ -138,10 +138,11 @@ def rate_bands(program: Program, latency: Estimate, new_block: Estimate | None =
         return ()
     bands: list[RateBand] = []
     most, least = _PROCESSOR_SHARES
+    left = _left(program, latency.value)
     # more clients never committed fewer
-    low = high = _left(program, latency.value) * _NS / (latency.value + program.own.high_ns)
+    low = high = left * _NS / (latency.value + program.own.high_ns)
     for count in CLIENT_COUNTS:
-        busy, left = program.own.memory_ns[count], _left(program, latency.value)
+        busy = program.own.memory_ns[count]
         slow = _with_new_blocks(program, latency.value, new_block, count)
         low = max(low, left * _NS / (_SYNCS_AT_WORST * slow / count + most * busy))
         high = max(high, left * _NS / max(latency.value / count, least * busy))

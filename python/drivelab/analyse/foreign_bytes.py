@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from drivelab.analyse.expected_commands import filesystem_name
 from drivelab.model.measurement import DeviceCounts
+from drivelab.model.others_processors import busiest_by
 
 if TYPE_CHECKING:
     from drivelab.analyse.findings.evidence import TrialEvidence
@@ -107,11 +108,9 @@ def _moved_by_others(evidence: TrialEvidence, direction: str) -> int:
 
 def _movers(evidence: TrialEvidence, direction: str) -> tuple[str, ...]:
     """Names of the programs that had most of such bytes moved."""
-    programs = evidence.measured.context.get("other_programs") or {}
-    key = _BYTES_OF[direction]
-    least = max(1, _MOVER_SHARE_MIN * programs.get(key, 0))
-    movers = [one for one in programs.get("busiest", ()) if one[key] >= least]
-    return tuple(one["name"] for one in sorted(movers, key=lambda one: -one[key]))
+    key, context = _BYTES_OF[direction], evidence.measured.context
+    moved = (context.get("other_programs") or {}).get(key, 0)
+    return tuple(busiest_by(context, key, max(1, _MOVER_SHARE_MIN * moved)))
 
 
 def _is_accountable(evidence: TrialEvidence, counts: DeviceCounts) -> bool:

@@ -111,8 +111,15 @@ def explanation_of_cell(run: StoredRun, cell: TracedCell) -> Explanation:
     # a trace that knows them has told their time apart
     layers = () if passes[0].conduct.drives else _layers(_target_facts(run, cell.target))
     drive, share = _answered_for(rows)
-    found = replace(found, answered_for=drive, reached_share=share)
-    return replace(found, target=cell.target, workload=cell.workload, levels=dict(cell.levels), layers=layers)
+    return replace(
+        found,
+        target=cell.target,
+        workload=cell.workload,
+        levels=dict(cell.levels),
+        layers=layers,
+        answered_for=drive,
+        reached_share=share,
+    )
 
 
 def explanation_differences(base: StoredRun, new: StoredRun) -> tuple[ExplanationDifference, ...]:

@@ -70,7 +70,12 @@ def kind_of(one: Finding) -> tuple[str, str]:
 
 def gravity(one: Finding) -> int:
     """Where a finding stands among others: the gravest first, what another version stored last."""
-    return _GRAVITY.get(one.severity, len(_GRAVITY))
+    return severity_order(one.severity)
+
+
+def severity_order(severity: str) -> int:
+    """The same of a severity alone."""
+    return _GRAVITY.get(severity, len(_GRAVITY))
 
 
 def trials_of(count: int, total: int, verb: str = "") -> str:

@@ -42,6 +42,11 @@ def users_of_processors(context: Mapping[str, Any], others: float) -> list[str]:
     others : float
         What `busy_with_others` says of it.
     """
+    return busiest_by(context, "processors", _USER_SHARE_MIN * others)
+
+
+def busiest_by(context: Mapping[str, Any], key: str, least: float) -> list[str]:
+    """Names of the other programs beside a trial that have so much of something, those with the most first."""
     programs = (context.get("other_programs") or {}).get("busiest", ())
-    users = [one for one in programs if one["processors"] >= _USER_SHARE_MIN * others]
-    return [one["name"] for one in sorted(users, key=lambda one: -one["processors"])]
+    found = sorted((one for one in programs if one[key] >= least), key=lambda one: -one[key])
+    return [one["name"] for one in found]

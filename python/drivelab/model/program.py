@@ -134,6 +134,10 @@ class Program:
     shares_syncs: bool = True
     background: Background | None = None
 
+    def on_computer(self, round_trip_ns: float | None) -> Program:
+        """The same with the own time that it has where a round trip takes so long (`OwnTime.on_computer`)."""
+        return replace(self, own=self.own.on_computer(round_trip_ns))
+
 
 @dataclass(frozen=True, slots=True)
 class RateBand:

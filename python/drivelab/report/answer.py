@@ -19,6 +19,7 @@ from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised, first_in
 from drivelab.report.reported_findings import ReportedFinding, ended
 
 NOT_MEASURED = "not measured"
+NOT_COMPLETE = "Not complete"
 # how often a program would commit
 _RATE_WITH_RANGE = re.compile(
     r" about (\S[^()]*?) times a second here with one client"
@@ -171,9 +172,9 @@ def answer_of(
     sentences = () if blocks else tuple(of_run) or tuple(_plain_sentences(trials))
     if missing:
         told = list(filter(None, (sentence, *sentences)))
-        sentence, sentences = ": ".join([f"Not complete ({missing})", *told[:1]]), tuple(told[1:])
+        sentence, sentences = ": ".join([f"{NOT_COMPLETE} ({missing})", *told[:1]]), tuple(told[1:])
         if len(sentence.split()) > FIRST_WORDS_MAX:
-            sentence, sentences = f"Not complete: {missing}.", tuple(told)
+            sentence, sentences = f"{NOT_COMPLETE}: {missing}.", tuple(told)
     if sentence or sentences:
         first, *rest = first_in_few_words(tuple(filter(None, (sentence, *sentences))))
         sentence, sentences = (first, tuple(rest)) if sentence else ("", (first, *rest))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from drivelab.model.finding import trials_of
 from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.operations_apart import OPERATION, plural
 from drivelab.model.run_answer import CombinationResult, RunAnswer
@@ -69,6 +70,12 @@ def combination_labels(
         return CombinationLabels(tuple(varying), tuple(rows), common)
     joined = tuple((", ".join(cell for cell in row if cell != NOT_APPLICABLE),) for row in rows)
     return CombinationLabels((", ".join(varying),), joined, common)
+
+
+def invalid_words(combinations: Sequence[CombinationResult]) -> str:
+    """The mark of a row whose numbers do not describe the drive, or not all of them: `` (1 of 3 trials invalid)``."""
+    count = sum(one.invalid_trials for one in combinations)
+    return f" ({trials_of(count, sum(one.trial_count for one in combinations))} invalid)" if count else ""
 
 
 def tables_of_answer(answer: RunAnswer) -> list[list[CombinationResult]]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from drivelab.model.estimate import Unit
-from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT, is_counted
 from drivelab.model.metric import FLUSHES, REACHED, TENTHS, WRITES, metric_of
 from drivelab.model.operations_apart import OPERATION
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, RepeatedMetric, RunAnswer
-from drivelab.report.combination_labels import combination_labels, over_words, row_words
+from drivelab.report.combination_labels import combination_labels, invalid_words, over_words, row_words
 from drivelab.report.csv_text import csv_file_name, csv_link
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import THIN_SPACE, DisplayUnit, cell_number, column_unit
@@ -207,14 +206,9 @@ def _group(
     for one, words in zip(members[:rows_max], labels.rows, strict=False):
         cells = tuple(_cell(one, header, units) for header in headers)
         label = _label(labels.names, words, is_one_at_a_time) or one.label
-        rows.append(CombinationRow(f"{label}{_invalid(one)}", cells))
+        rows.append(CombinationRow(f"{label}{invalid_words([one])}", cells))
     title = f"{members[0].label} on {members[0].target}: {over}"
     return CombinationGroup(title, labels.constant, tuple(rows))
-
-
-def _invalid(one: CombinationResult) -> str:
-    """The mark of a row whose numbers do not describe the drive, or not all of them."""
-    return f" ({trials_of(one.invalid_trials, one.trial_count)} invalid)" if one.invalid_trials else ""
 
 
 def _label(names: Sequence[str], words: Sequence[str], is_one_at_a_time: bool) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from drivelab.model.finding import VOLUME_CODES, Finding, gravity, kind_of, trials_of
+from drivelab.model.finding import FOREIGN_WORK, VOLUME_CODES, Finding, gravity, kind_of, severity_order, trials_of
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_duration_ns
 
@@ -63,7 +63,6 @@ class FindingLine:
 
 
 Range = tuple[float, float]
-_WEIGHTS = {"invalid": 0, "warning": 1}
 
 
 def finding_lines(
@@ -89,7 +88,7 @@ def finding_lines(
     ordered = sorted((sorted(members, key=gravity) for members in kinds.values()), key=lambda one: gravity(one[0]))
     known = targets or {}
     lines = [_line(members, trial_count, known, is_quick=is_quick) for members in ordered]
-    return tuple(sorted(lines, key=lambda line: _WEIGHTS.get(line.severity, len(_WEIGHTS))))
+    return tuple(sorted(lines, key=lambda line: severity_order(line.severity)))
 
 
 def _of_all_drives(findings: Sequence[Finding]) -> list[Finding]:
@@ -218,7 +217,7 @@ def _few(of: str, ranges: Mapping[str, Range]) -> str:
 
 _WRITERS: dict[str, Callable[[str, Mapping[str, Range]], str]] = {
     "short-measurement": _short,
-    "foreign-work": _others,
+    FOREIGN_WORK: _others,
     "too-little-data": _few,
 }
 

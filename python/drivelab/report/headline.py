@@ -51,10 +51,14 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
     trial_count : int
         How many trials were completed, those of the reference among them.
     """
+    return what_was_cut_off(record, trial_count) or _failed(record, trial_count)
+
+
+def what_was_cut_off(record: RunRecord, trial_count: int) -> str:
+    """How far a run came that did not come to its end, and why; empty for any other."""
     why = _STOPPED.get(record.status)
     if why is None:
-        failed = len(record.failures)
-        return f"{trials_of(failed, trial_count + failed)} failed" if failed else ""
+        return ""
     why = f"{why}: {record.error}" if record.error else why
     planned = len(record.plan.get("steps", ()))
     return f"{trials_of(trial_count, planned)}; {why}" if planned else f"{counted(trial_count, 'trial')} so far; {why}"
@@ -68,11 +72,13 @@ def counted_trials(count: int, reference_count: int) -> str:
 
 def failed_words(record: RunRecord, trial_count: int) -> str:
     """How many trials of a run failed, and why the first did; empty where none did."""
-    if not record.failures:
-        return ""
-    first = next(iter(record.failures.values())).splitlines()[0]
-    failed = trials_of(len(record.failures), trial_count + len(record.failures))
-    return f"{failed} failed, the first because {without_code(first)}"
+    first = next(iter(record.failures.values()), "")
+    return f"{_failed(record, trial_count)}, the first because {without_code(first.splitlines()[0])}" if first else ""
+
+
+def _failed(record: RunRecord, trial_count: int) -> str:
+    failed = len(record.failures)
+    return f"{trials_of(failed, trial_count + failed)} failed" if failed else ""
 
 
 def without_code(error: str) -> str:
@@ -83,12 +89,12 @@ def without_code(error: str) -> str:
 def busy_words(trials: Sequence[TrialContent]) -> str:
     """How many processors other programs used beside most trials of a run; empty where the machine was quiet."""
     seen = [one.context for one in trials if one.context.get("processors")]
-    used = {place: others for place, one in enumerate(seen) if (others := busy_with_others(one["processors"]))}
-    if 2 * len(used) <= len(seen):
+    busy = [(others, one) for one in seen if (others := busy_with_others(one["processors"]))]
+    if 2 * len(busy) <= len(seen):
         return ""
-    times = Counter(name for place, others in used.items() for name in users_of_processors(seen[place], others))
-    who = in_brackets(name for name, count in times.most_common(_PROGRAMS_NAMED) if 2 * count >= len(used))
-    middle = sorted(used.values())[len(used) // 2]
+    times = Counter(name for others, one in busy for name in users_of_processors(one, others))
+    who = in_brackets(name for name, count in times.most_common(_PROGRAMS_NAMED) if 2 * count >= len(busy))
+    middle = sorted(others for others, _ in busy)[len(busy) // 2]
     count = seen[0]["processors"]["count"]
     return f"the machine was busy: other programs used {middle:.1f} of its {count} processors{who}"
 

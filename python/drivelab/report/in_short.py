@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from drivelab.model.finding import FOREIGN_WORK, NOT_MEASURED, TRIAL_FAILED
 from drivelab.model.result_set import SIMULATED, ResultSet
+from drivelab.report.answer import NOT_COMPLETE
 from drivelab.report.figures.commit_scale import KEY as COMMITS
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.latency_overview import KEY as OVERVIEW
@@ -21,7 +22,6 @@ from drivelab.report.reported_findings import FINDING_WORDS
 from drivelab.report.sentences.traced import leads
 
 _NAMES_MAX = 3
-_NOT_COMPLETE = "Not complete"
 # what a line of a card holds
 WARNING_LENGTH_MAX = 100
 
@@ -88,7 +88,7 @@ def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[s
         Codes of findings that are told elsewhere.
     """
     missing = [what_is_missing(run.record, run.all_trial_count) for run in joint.runs]
-    is_told = any(text.startswith(_NOT_COMPLETE) for text in told)
+    is_told = any(text.startswith(NOT_COMPLETE) for text in told)
     simulated = [one for one in simulated_sentences(joint.result_sets) if one not in told]
     busy_with = [capitalised(busy_words(run.trials)) for run in joint.runs]
     busy = _of_runs(joint, [[words] if words else [] for words in busy_with])
@@ -110,7 +110,7 @@ def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[s
     findings = [text for _, text in sorted(found, key=lambda one: one[0])]
     grave = sum(severity == "invalid" for severity, _ in found)
     findings[grave:grave] = busy
-    incomplete = [f"{_NOT_COMPLETE}: {text}" for text in missing if text and not is_told]
+    incomplete = [f"{NOT_COMPLETE}: {text}" for text in missing if text and not is_told]
     return list(dict.fromkeys([*incomplete, *simulated, *findings, *joint.notes]))
 
 

@@ -44,8 +44,7 @@ from drivelab.store.write import RunWriter
 
 # time of a simulated drive between two trials
 _IDLE_NS = 30_000_000_000
-# for how long round trips are made, and before which trials
-_ROUND_TRIPS_NS = 400_000_000
+# trials before which round trips are made
 _LOG_WRITES = frozenset(program.write.trial for program in PROGRAMS.values())
 
 
@@ -331,7 +330,7 @@ class _InWorkingFiles(_CheckStage):
     def _round_trip_ns(self) -> float | None:
         log = self._area.new_file()
         try:
-            return round_trip_ns(str(self._area.file(log).reopened), _ROUND_TRIPS_NS)
+            return round_trip_ns(str(self._area.file(log).reopened))
         except OSError:
             # the log writes themselves will fail, and say so
             return None

@@ -24,6 +24,8 @@ from drivelab.model.simulated import SimulatedModel
 from drivelab.model.workload import OPERATIONS, Workload
 
 _LOOKS_MAX = 10_000
+# for how long round trips are made
+_ROUND_TRIPS_NS = 400_000_000
 
 
 class StopRequest(Protocol):
@@ -254,22 +256,20 @@ def require_backend(workload: Workload) -> None:
         raise _as_drivelab_error(error) from None
 
 
-def round_trip_ns(log: str, length_ns: int) -> float:
-    """What a client and a server take for a request beside the log write that it costs.
+def round_trip_ns(log: str) -> float:
+    """What a client and a server take for a request beside the log write that it costs: the median over 0.4 s.
 
     Parameters
     ----------
     log : str
         An existing file, which gets an entry of 107 B for each request.
-    length_ns : int
-        For how long.
 
     Raises
     ------
     OSError
         The log cannot be written.
     """
-    return _engine.round_trip_ns(log, length_ns)
+    return _engine.round_trip_ns(log, _ROUND_TRIPS_NS)
 
 
 def remove_tree(path: str) -> None:

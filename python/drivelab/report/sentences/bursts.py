@@ -158,10 +158,9 @@ def _told(bucket: TokenBucket, who: str) -> Iterator[str]:
     burst = bucket.rate_text(bucket.burst_per_s)
     if bucket.verdict == "no end":
         constant = "a constant " if bucket.is_flat else ""
-        moved = f"{_amount(bucket)} at {constant}{burst}"
         if bucket.at_once:
             large = " of large reads" if bucket.token == "bytes" else ""
-            begun = f"{_size(bucket)}{large} came at once, then {moved}"
+            begun = f"{_size(bucket)}{large} came at once, then {_amount(bucket)} at {constant}{burst}"
             yield f"{begun}: no other end of a burst within {_watched(bucket)}."
         else:
             reads = f"{READS[bucket.token].capitalize()} reads came"

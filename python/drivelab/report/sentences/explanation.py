@@ -206,11 +206,9 @@ def _answered(explanation: Explanation) -> Iterator[str]:
     if explanation.is_unsettled:
         traced, untraced = _medians(explanation)
         is_range = are_far_apart(explanation.traced_repeats_ns) or are_far_apart(explanation.untraced_repeats_ns)
-        took = f"took {traced} traced and {untraced} untraced"
-        why = f"repeats disagree, a {operation_words(explanation)} {took}"
         yield (
-            f"No answer yet: {why if is_range else f'a {operation_words(explanation)} {took}'}; "
-            "explain it again on a quiet machine."
+            f"No answer yet: {'repeats disagree, ' * is_range}a {operation_words(explanation)} took {traced} traced "
+            f"and {untraced} untraced; explain it again on a quiet machine."
         )
     if text := headline(explanation):
         yield text

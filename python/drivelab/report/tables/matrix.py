@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION
-from drivelab.model.level_words import levels_phrase
+from drivelab.model.level_words import levels_phrase, with_factor
 from drivelab.model.run_answer import CombinationResult
-from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, over_words
+from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, invalid_words, over_words
 from drivelab.report.numerals import span_beside, value_writer
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.tables.table import Table, TableColumn, text_rows
@@ -61,18 +60,12 @@ def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
         rows = [_with_range(group[0], of_tasks=of_tasks) for group in groups]
     over = over_words([one for group in groups for one in group])
     title = capitalised(f"{over}{f', by {names}' if names else ''}{held}")
-    cells = [[f"{_label(group[0])}{_invalid(group)}", *row] for group, row in zip(groups, rows, strict=True)]
+    cells = [[f"{_label(group[0])}{invalid_words(group)}", *row] for group, row in zip(groups, rows, strict=True)]
     return Table(KEY, title, (TableColumn("workload"), *columns), text_rows(cells))
 
 
 def _label(one: CombinationResult) -> str:
     return f"{one.label}, {one.operation}" if one.operation else one.label
-
-
-def _invalid(group: Group) -> str:
-    """How many of the trials do not describe the drive."""
-    count = sum(one.invalid_trials for one in group)
-    return f" ({trials_of(count, sum(one.trial_count for one in group))} invalid)" if count else ""
 
 
 def _labelled(group: Group) -> tuple[str, list[str]]:
@@ -88,8 +81,8 @@ def _labelled(group: Group) -> tuple[str, list[str]]:
 
 def _level_words(names: Sequence[str], row: Sequence[str]) -> list[str]:
     """The levels of a combination; beside others a number has its factor: ``ext4``, ``job count 4``."""
-    known = [(name.replace("_", " "), cell) for name, cell in zip(names, row, strict=True) if cell != NOT_APPLICABLE]
-    return [f"{name} {cell}" if cell.isdecimal() and len(names) > 1 else cell for name, cell in known]
+    known = [(name, cell) for name, cell in zip(names, row, strict=True) if cell != NOT_APPLICABLE]
+    return [with_factor(*one) if one[1].isdecimal() and len(names) > 1 else one[1] for one in known]
 
 
 def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:

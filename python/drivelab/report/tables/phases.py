@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import DURATION, LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.units import format_rate_bytes_per_s
-from drivelab.report.combination_labels import NOT_APPLICABLE, level_words
+from drivelab.report.combination_labels import NOT_APPLICABLE, invalid_words, level_words
 from drivelab.report.combinations_table import repeated_cells
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import latency_text, number_text, percent_text, typeset
@@ -51,7 +50,7 @@ def _table(target: str, members: Sequence[CombinationResult], run_name: str) -> 
     heads += [TableColumn(metric_of(metric).words, is_number=True) for metric in kept]
     rows = []
     for one in members:
-        texts = [typeset(one.label) + _invalid(one), *(_level(one, name) for name in names)]
+        texts = [typeset(one.label) + invalid_words([one]), *(_level(one, name) for name in names)]
         rows.append((*map(TableCell, texts), *(_cell(one, metric) for metric in kept)))
     where = f" in {run_name}" if run_name else ""
     title = f"Phases on {target}{where}: rates, processor and latencies"
@@ -74,10 +73,6 @@ def _level(one: CombinationResult, name: str) -> str:
 def _is_told(one: CombinationResult, metric: str) -> bool:
     found = one.metrics.get(metric)
     return found is not None and found.median > 0
-
-
-def _invalid(one: CombinationResult) -> str:
-    return f" ({trials_of(one.invalid_trials, one.trial_count)} invalid)" if one.invalid_trials else ""
 
 
 def _cell(one: CombinationResult, metric: str) -> TableCell:

@@ -34,7 +34,7 @@ from drivelab.report.headline import (
     failed_words,
     headline_facts,
     simulated_texts,
-    what_is_missing,
+    what_was_cut_off,
 )
 from drivelab.report.numerals import latency_text, number_text, rate_text, span_beside, typeset, value_writer
 from drivelab.report.outcome_words import SHORT_WORDS
@@ -100,8 +100,7 @@ def _parts(
     trials = content.trials
     durable, others = durable_trials(trials), rate_trials(trials)
     failed = failed_words(content.record, content.all_trial_count)
-    missing = what_is_missing(content.record, content.all_trial_count)
-    missing = "" if failed.startswith(missing) else missing
+    missing = what_was_cut_off(content.record, content.all_trial_count)
     busy = busy_words(trials)
     # what is told beside the verdict is not told again
     is_simulated = bool(simulated_texts(content))
