@@ -73,10 +73,10 @@ class OwnTime:
     round_trips: float = 0.0
 
     def on_computer(self, round_trip_ns: float | None) -> OwnTime:
-        """The same on a computer on which a round trip takes so long; as it is where nobody knows."""
+        """The same on a computer on which a round trip takes so long, within what was ever seen: a trip may be late."""
         if not round_trip_ns or not self.round_trips:
             return self
-        here_ns = self.round_trips * round_trip_ns
+        here_ns = min(max(self.round_trips * round_trip_ns, self.low_ns), self.high_ns)
         least, most = _OF_OWN_TIME
         return replace(self, one_ns=here_ns, low_ns=least * here_ns, high_ns=most * here_ns)
 

@@ -109,7 +109,7 @@ ZOOKEEPER = Program(
         "fdatasync",
     ),
     write=LogWrite("sync-write-zookeeper", 139, "sparse", file_bytes=64 * MIB, stat_before_write=True),
-    own=OwnTime(160 * _US, 105 * _US, 430 * _US, {1: 179 * _US, 8: 46 * _US, 32: 38 * _US}, round_trips=17),
+    own=OwnTime(160 * _US, 105 * _US, 940 * _US, {1: 179 * _US, 8: 46 * _US, 32: 38 * _US}, round_trips=17),
 )
 
 PROGRAMS = {

@@ -163,6 +163,9 @@ def test_a_round_trip_that_was_measured_makes_the_own_time() -> None:
     assert known.own_time_ns == pytest.approx(10 * US * POSTGRESQL.own.round_trips)
     assert known.own_time_range_ns == pytest.approx((0.55 * known.own_time_ns, 2 * known.own_time_ns))
     assert known.commits_per_s.value == pytest.approx(1e9 / (200 * US + known.own_time_ns))
+    # a trip that came late, as on a computer that had been idle, makes no program slower than any was ever seen
+    assert POSTGRESQL.own.on_computer(700 * US).one_ns == POSTGRESQL.own.high_ns
+    assert POSTGRESQL.own.on_computer(1 * US).one_ns == POSTGRESQL.own.low_ns
     assert replace(POSTGRESQL.own, round_trips=0.0).on_computer(10 * US).one_ns == POSTGRESQL.own.one_ns
 
 
