@@ -32,6 +32,7 @@ pub mod iolog;
 pub mod job;
 pub mod mix;
 pub mod pacing;
+mod processor;
 pub mod recording;
 pub mod round_trip;
 pub mod run;

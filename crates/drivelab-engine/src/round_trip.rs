@@ -3,6 +3,10 @@
 //! How long that takes is the computer's, not the drive's: two system calls on either side, and
 //! a thread that sleeps while the log is synced, and is woken. What real programs take beside
 //! their logs is a multiple of it that hardly differs from computer to computer.
+//!
+//! Both threads keep to one processor. Left to themselves they are on one or on two as it
+//! happens, and to wake another processor of a guest takes 3 to 20 times as long, by how deeply
+//! it sleeps and what else the host does.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,6 +14,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::processor;
 
 /// Bytes of a request, and of its answer.
 const REQUEST: usize = 64;
@@ -27,15 +33,22 @@ const STRETCHES: u32 = 9;
 pub fn round_trip_ns(log: &Path, length: Duration) -> io::Result<f64> {
     let log = OpenOptions::new().append(true).open(log)?;
     let (client, server) = UnixStream::pair()?;
+    let cpu = processor::current();
     thread::scope(|scope| {
-        let served = scope.spawn(move || serve(server, log));
-        let asked = ask(client, length);
+        let served = scope.spawn(move || keep_to(cpu).and_then(|()| serve(server, log)));
+        let asked = scope.spawn(move || keep_to(cpu).and_then(|()| ask(client, length)));
+        let (served, asked) = (joined(served), joined(asked));
         // What the server failed at is why the client got no answer.
-        match served.join() {
-            Ok(served) => served.and(asked),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        served.and(asked)
     })
+}
+
+fn keep_to(cpu: Option<usize>) -> io::Result<()> {
+    cpu.map_or(Ok(()), processor::keep_thread_on)
+}
+
+fn joined<T>(thread: thread::ScopedJoinHandle<T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Appends an entry for each request, makes it durable, and answers with how long that took.
@@ -99,6 +112,17 @@ mod tests {
         assert!(found > 0.0, "{found}");
         let entries = log.metadata().unwrap().len() / ENTRY.len() as u64;
         assert!(entries >= WARM_UP as u64 + u64::from(STRETCHES), "{entries}");
+    }
+
+    #[test]
+    fn who_measures_keeps_all_processors() {
+        let path = std::env::temp_dir().join(format!("drivelab-round-trip-cpus-{}", std::process::id()));
+        File::create(&path).unwrap();
+        let before = thread::available_parallelism().unwrap();
+        let found = round_trip_ns(&path, Duration::from_millis(10));
+        std::fs::remove_file(&path).unwrap();
+        found.unwrap();
+        assert_eq!(thread::available_parallelism().unwrap(), before);
     }
 
     #[test]
