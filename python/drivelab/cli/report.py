@@ -257,7 +257,7 @@ def _print_joint(joint: Joint, console: Console) -> None:
     is_page = len(joint.result_sets) == 1 and not joint.runs
     shown = [table for table in leading if any(column.is_number for column in table.columns)]
     if not explained and not any(is_page or table.key.startswith(DRIVES_BESIDE) for table in shown):
-        console.print(TextPlots(result_sets=joint.result_sets, plain=plain), end="")
+        console.print(TextPlots(result_sets=joint.drive_sets, plain=plain), end="")
     more = len(joint.tables) - len(explained or leading)
     if more > 0:
         console.print(Text(f"{more} more table{'s' if more > 1 else ''} in the report: --format markdown", style="dim"))

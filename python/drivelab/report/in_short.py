@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from drivelab.model.finding import FOREIGN_WORK, NOT_MEASURED, TRIAL_FAILED
@@ -66,7 +65,8 @@ def drives_words(joint: Joint) -> str:
 
 
 def _own_sets(joint: Joint) -> Sequence[ResultSet]:
-    return [one for one in joint.result_sets if not one.is_reference] or joint.result_sets
+    sets = joint.drive_sets
+    return [one for one in sets if not one.is_reference] or sets
 
 
 def _named(names: Sequence[str]) -> str:
@@ -141,8 +141,7 @@ def simulated_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:
     """Which drives are models: what is true of them is true of no hardware."""
     drives = [drive for one in sets for drive in one.drives]
     # a model is the same in each of its runs, which names tell apart
-    names = [re.sub(r"^(sim:\S+) \([^()]*\)$", r"\1", one.name) for one in drives if one.kind == SIMULATED]
-    models = list(dict.fromkeys(map(shortened, names)))
+    models = list(dict.fromkeys(shortened(one.label or one.name) for one in drives if one.kind == SIMULATED))
     if not models:
         return ()
     is_all = all(drive.kind == SIMULATED for drive in drives)

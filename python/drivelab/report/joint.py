@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from drivelab.model.result_set import ResultSet
 from drivelab.model.trace import ExplanationDifference
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.figure import Figure
+from drivelab.report.runs_joined import runs_joined
+from drivelab.report.sentences.contest import Subject
+from drivelab.report.sentences.drive_names import DriveOfRun
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
 from drivelab.report.tables.fitness import KEY as FITNESS
 from drivelab.report.tables.rounds import KEY as ROUNDS
@@ -40,6 +44,8 @@ class Joint:
         What limits a comparison of the runs: other kernels, other settings, other workloads.
     part_differences : tuple of ExplanationDifference
         Of runs that were traced: which part of the latency differs between the first and each other.
+    drives : mapping of Subject to DriveOfRun
+        Of several runs: the drive behind each name.
     """
 
     title: str
@@ -51,6 +57,7 @@ class Joint:
     result_sets: tuple[ResultSet, ...] = ()
     notes: tuple[str, ...] = ()
     part_differences: tuple[ExplanationDifference, ...] = ()
+    drives: Mapping[Subject, DriveOfRun] = field(default_factory=dict)
 
     @property
     def leading_tables(self) -> tuple[Table, ...]:
@@ -65,6 +72,11 @@ class Joint:
             return (*(first if len(first) <= _DRIVES_MAX else ()), self.tables[0])
         beside = tuple(table for table in self.tables if table.key.startswith(DRIVES_BESIDE))
         return (self.tables[0], *beside) if beside and self.tables[0].key == FITNESS else self.tables[:1]
+
+    @property
+    def drive_sets(self) -> tuple[ResultSet, ...]:
+        """`result_sets` as tables and figures show them: where several drives have several runs, by the drive."""
+        return runs_joined(self.result_sets, self.drives)
 
     @property
     def only_run(self) -> ReportContent | None:

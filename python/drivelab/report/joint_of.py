@@ -30,6 +30,7 @@ from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint
 from drivelab.report.parts_of_text import first_in_few_words, shortened
 from drivelab.report.run_differences import run_differences
+from drivelab.report.runs_joined import runs_joined
 from drivelab.report.runs_table import runs_table
 from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sentences
 from drivelab.report.sentences.contest import Subject
@@ -91,7 +92,9 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
     sets = told_apart(result_sets)
     if len(sets) == 1 and runs:
         sets = (with_targets(sets[0]),)
-    tables, figures = most_telling_first(published_tables(sets)), figures_of(sets)
+    drives = drives_of_runs(result_sets, sets) if len(sets) > 1 else {}
+    by_drive = runs_joined(sets, drives)
+    tables, figures = most_telling_first(published_tables(by_drive)), figures_of(by_drive)
     if len(sets) == 1 and runs:
         (run,) = runs
         if run.answer.buckets:
@@ -105,7 +108,6 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         figures = (*figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))
-    drives = drives_of_runs(result_sets, sets)
     phases = _of_phases(runs, sets, drives) if runs else None
     told = first_in_few_words(_sentences(runs, sets, drives, phases))
     if phases is not None:
@@ -120,6 +122,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         runs=tuple(runs),
         result_sets=sets,
         notes=run_differences(runs, sets),
+        drives=drives,
     )
 
 

@@ -314,7 +314,7 @@ def test_every_simulated_drive_is_told_and_none_was_measured() -> None:
     models = replace(run, facts={**run.facts, "targets": targets}, finding_lines=lines)
     drives = tuple(replace(one, kind=SIMULATED) for one in of_run.drives)
     simulated = replace(joint, runs=(models,), result_sets=(replace(of_run, drives=drives),))
-    names = ", ".join(drive.name for drive in drives)
+    names = ", ".join(drive.label for drive in drives)
     assert warnings_of(simulated) == [f"Simulated: {names}; no real drive was measured."]
     assert source_words(simulated).startswith("simulated by drivelab")
     half = replace(models, facts={**run.facts, "targets": [targets[0], run.record.targets[1]]})

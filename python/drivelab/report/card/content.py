@@ -9,6 +9,7 @@ from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.trace import ExplanationDifference
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
+from drivelab.report.card.result_rows import rows_of_sets
 from drivelab.report.card.rows import (
     Row,
     Rows,
@@ -19,7 +20,6 @@ from drivelab.report.card.rows import (
     rows_of_parts,
     rows_of_pauses,
     rows_of_rounds,
-    rows_of_sets,
 )
 from drivelab.report.check_table import (
     TOLD_BY_NUMBERS,
@@ -110,7 +110,7 @@ def card_of(joint: Joint) -> Card:
     differences = _in_few_words(joint.part_differences) if are_explained(joint) else []
     if differences:
         rows = rows_of_differences(differences[0])
-    rows = None if numbers else rows or rows_of_sets(joint.result_sets)
+    rows = None if numbers else rows or rows_of_sets(joint.drive_sets)
     if rows is not None and len(rows.rows) == 1:
         # a bar alone tells nothing, and the one number of a page is what its answer is about
         numbers = () if rows.rows[0].is_published else (replace(rows.rows[0], name=rows.title),)
