@@ -48,7 +48,7 @@ _VALUE_COLUMNS = {
 }
 _ALWAYS = ("latency", "throughput")
 _BEST = "What is marked “best” is ahead of all others of its drive by more than"
-_OF_REPEATS = "repeats differ from each other."
+_OF_REPEATS = "repeats differ, each workload by itself; the answer judges all of them together."
 _OF_ONE = "the drive's own variation within a trial; whether it would come again was not tried, as there was 1 repeat."
 _NOT_TAKEN = (
     "A hollow mark with “not taken” is of a level that the kernel or the drive refused: what was measured is the "
