@@ -227,6 +227,14 @@ def test_without_a_name_the_pages_of_the_same_workloads_are_taken(
     assert sets == {"settings-scan-drive", "reference:ssd-latency"}
 
 
+def test_a_check_stands_beside_pages_that_wrote_as_much_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(DIRECTORY), "--with-reference", "--text"]) == EXIT_OK
+    told = capsys.readouterr().out
+    # what the check itself answers comes before that nothing was the same
+    assert told.index("etcd") < told.index("No published drive was measured with the same workload and settings.")
+    assert "published: Samsung 850 PRO" in told
+
+
 def test_what_stands_behind_two_dashes_is_no_option() -> None:
     assert report_sources.with_matching(["report", "--", "--with-reference"]) == ["report", "--", "--with-reference"]
     assert report_sources.with_matching(["report", "--with-reference"]) == ["report", "--with-reference=matching"]
@@ -246,7 +254,7 @@ def test_the_short_form_is_markdown_without_a_word(capsys: pytest.CaptureFixture
     [
         (["reference:nothing"], "U005", "ssd-latency"),
         ([str(DIRECTORY), "--with-reference=nothing"], "U005", "ssd-latency"),
-        ([str(DIRECTORY), "--with-reference"], "U005", "--with-reference=PAGE"),
+        ([str(RUNS / "queue-depth-grid"), "--with-reference"], "U005", "--with-reference=PAGE"),
         ([str(DIRECTORY), "--format", "pdf"], "U005", "html, markdown, csv, json, card"),
         ([str(DIRECTORY), "--format", "markdown", "--figures", "gif"], "U005", "svg, png, none"),
         ([str(DIRECTORY), "--figures", "svg"], "U004", "html"),

@@ -22,13 +22,20 @@ def limit_words(threshold: Threshold) -> str:
 def told_with_interval(threshold: Threshold, estimate: Estimate) -> str:
     """What was measured, in words, with its interval."""
     text = threshold.text.format(value=value_text(threshold, estimate))
+    interval = _interval_words(threshold, estimate)
+    return f"{text} ({interval})" if interval else text
+
+
+def _interval_words(threshold: Threshold, estimate: Estimate) -> str:
+    """Between which two numbers it lies: a forecast's range is over the computers that the program was tried on, too.
+
+    Where only one end is known, that. Empty where none is.
+    """
     interval = estimate.interval_text()
-    return f"{text} ({_ends_of(threshold)}: {interval})" if interval else text
-
-
-def _ends_of(threshold: Threshold) -> str:
-    """What an interval is: a forecast's reaches over the computers that the program was tried on, too."""
-    return FORECAST_RANGE if threshold.metric == COMMITS else "95 %"
+    if not interval or threshold.metric == COMMITS:
+        return f"{FORECAST_RANGE}: {interval}" if interval else ""
+    has_both = estimate.low is not None and estimate.high is not None
+    return f"95 % interval {interval}" if has_both else f"{interval} with 95 % confidence"
 
 
 def deciding_number(check: Check) -> str:
@@ -42,8 +49,7 @@ def deciding_number(check: Check) -> str:
     if check.reach and seen is not None:
         about = f"about {format_quantity(seen, estimate.unit)}"
         return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
-    interval = estimate.interval_text()
-    within = f"{_ends_of(check.threshold)}: {interval}; {limit}" if interval else limit
+    within = "; ".join(filter(None, (limit, _interval_words(check.threshold, estimate))))
     return f"{check.threshold.text.format(value=value_text(check.threshold, estimate))} ({within})"
 
 

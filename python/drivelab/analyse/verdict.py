@@ -388,10 +388,10 @@ def _meaning(
     lasting = _lasting_rate(name, capability.metric, estimate, findings)
     if lasting is not None:
         first = format_quantity(lasting.at_first_per_s or estimate.value, estimate.unit)
-        value = f"{format_quantity(lasting.per_s, estimate.unit)} (first {first})"
+        value = f"{format_quantity(lasting.per_s, estimate.unit)} (at first {first})"
         return [name], f"{need.title}: here {capability.text.format(value=value)}", ""
     interval = estimate.interval_text()
     is_burst = capability.metric == RATE and any(one.code == burst_possible.CODE for one in findings)
     value = f"at first {estimate}" if is_burst else str(estimate)
-    meaning = f"{capability.text.format(value=value)}{f' (95 %: {interval})' if interval else ''}"
+    meaning = f"{capability.text.format(value=value)}{f' (95 % interval {interval})' if interval else ''}"
     return [name], f"{need.title}: here {meaning}", ""

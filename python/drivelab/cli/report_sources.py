@@ -10,6 +10,7 @@ from drivelab.cli.compare import runs_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.reference.load import PREFIX, load_reference, reference_names
+from drivelab.report.tables.small_writes import is_small_write
 from drivelab.store.find_run import find_run
 from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
 from drivelab.store.read import StoredRun
@@ -94,4 +95,7 @@ def matching_pages(sets: Sequence[ResultSet]) -> list[str]:
 
 
 def _kind(one: Observation) -> tuple[object, ...]:
+    # tables hold small durable writes of one size against each other, whatever a page calls them
+    if is_small_write(one) and one.block_size_bytes is not None:
+        return "small write", one.block_size_bytes
     return one.workload, one.operation, one.block_size_bytes, one.is_durable

@@ -126,18 +126,18 @@ class TrialContent:
     def numbers(self, metric: str, unit: DisplayUnit) -> tuple[str, str]:
         """What a table shows of a metric in its column's unit: number and interval; of a rate that fell what lasts.
 
-        Empty where it was not measured: ``209``, ``207–211``; ``209``, ``first 303``.
+        Empty where it was not measured: ``209``, ``207–211``; ``209``, ``at first 303``.
         """
         estimate = self.estimate(metric)
         lasting = self.lasting_words(metric, lambda per_s: number_text(per_s / unit.scale))
         return lasting or (("", "") if estimate is None else estimate_numbers(estimate, unit))
 
     def lasting_words(self, metric: str, write: Callable[[float], str]) -> tuple[str, str] | None:
-        """What lasts, and what the trial did before: ``209 MB/s``, ``first 303 MB/s``; None where it is one rate."""
+        """What lasts, and what the trial did before: ``209 MB/s``, ``at first 303 MB/s``; None where it is one rate."""
         lasting = self.lasting(metric)
         if lasting is None or lasting.at_first_per_s is None:
             return None
-        return write(lasting.per_s), f"first {write(lasting.at_first_per_s)}"
+        return write(lasting.per_s), f"at first {write(lasting.at_first_per_s)}"
 
     @property
     def is_main(self) -> bool:

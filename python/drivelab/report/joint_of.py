@@ -59,6 +59,7 @@ MAKERS: tuple[Callable[[Sequence[ResultSet]], Figure | None], ...] = (
     surface,
     surface_maps,
 )
+_NOTHING_PUBLISHED = "No published drive was measured with the same workload and settings."
 _MODELS_BESIDE_DRIVES = "A simulated drive is not held against one that was measured: nothing is compared."
 NOTHING_IN_COMMON = (
     "No two drives of these runs were measured with the same workload and settings: nothing is compared."
@@ -215,7 +216,10 @@ def _sentences(
     if settings and (compared := joint_sentences(alike, drives)):
         return (compared[0], settings, *bursts, *of_each, *compared[1:])
     why = NOTHING_IN_COMMON if len({is_simulated(one) for one in sets}) == 1 else _MODELS_BESIDE_DRIVES
-    return (not_compared_sentence(sets) or why, *of_each)
+    if untold := not_compared_sentence(sets):
+        return (untold, *of_each)
+    # a run has its own answer, whatever was published
+    return (*of_each, _NOTHING_PUBLISHED) if len(runs) < len(sets) else (why, *of_each)
 
 
 def _of_phases(

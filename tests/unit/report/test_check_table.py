@@ -65,9 +65,9 @@ def test_the_rate_that_lasts_stands_before_that_of_a_cache() -> None:
         THROUGHPUT: Estimate(204.8e6, 2e8, 2.1e8, "B/s", 9, 9.0, ""),
     }
     trial = replace(SHOWN[2], estimates=rate, findings=(left_in_cache(SHOWN[2].name, "I/Os", 205.3),))
-    assert lasting_words(trial, RATE) == ("205/s", "first 50 000/s")
+    assert lasting_words(trial, RATE) == ("205/s", "at first 50 000/s")
     # and so do the bytes, since each I/O has as many as before
-    assert lasting_words(trial, THROUGHPUT) == ("841 kB/s", "first 205 MB/s")
+    assert lasting_words(trial, THROUGHPUT) == ("841 kB/s", "at first 205 MB/s")
     assert lasting_words(replace(trial, findings=()), RATE) is None
     # and no note says it again
     assert footnotes(reported(list(trial.findings)), SHOWN) == []
@@ -93,8 +93,8 @@ def test_a_table_of_trials_shows_what_lasts() -> None:
     )
     table = results_table([replace(SHOWN[0], estimates=rates, findings=(left,))], [])
     cells = dict(zip([one.key for one in table.headers], table.groups[0][1][0].cells, strict=True))
-    assert (cells[THROUGHPUT].value, cells[THROUGHPUT].interval) == ("209", "first 303")
-    assert (cells[RATE].value, cells[RATE].interval) == ("199", "first 289")
+    assert (cells[THROUGHPUT].value, cells[THROUGHPUT].interval) == ("209", "at first 303")
+    assert (cells[RATE].value, cells[RATE].interval) == ("199", "at first 289")
 
 
 def test_of_a_cliff_and_a_cache_that_empties_the_lower_rate_lasts() -> None:
@@ -102,4 +102,4 @@ def test_of_a_cliff_and_a_cache_that_empties_the_lower_rate_lasts() -> None:
     cliff = Finding("throughput-cliff", "warning", "it fell", SHOWN[0].name, rates)
     mixture = {THROUGHPUT: Estimate(303e6, None, 566e6, "B/s", 9, 9.0, "")}
     trial = replace(SHOWN[0], estimates=mixture, findings=(cliff, left_in_cache(SHOWN[0].name, "bytes", 209e6)))
-    assert lasting_words(trial, THROUGHPUT) == ("209 MB/s", "first 548 MB/s")
+    assert lasting_words(trial, THROUGHPUT) == ("209 MB/s", "at first 548 MB/s")

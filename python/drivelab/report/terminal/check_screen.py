@@ -367,7 +367,7 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
             write, own, others = map(format_duration_ns, (write_ns, own_ns, 1e9 / per_s - write_ns - own_ns))
             beside = f" + {others} of other syncs" if program.background is not None else ""
             text = f"* 1 s / ({write} mean write + {own} of {program.title}'s own{beside})"
-            return f"{number_text(left)} first {number_text(per_s)}*" if left else f"{number_text(per_s)}*", text
+            return f"{number_text(left)} at first {number_text(per_s)}*" if left else f"{number_text(per_s)}*", text
     return "", ""
 
 
