@@ -216,21 +216,22 @@ def place_on_scale(rate: Estimate, program: Program) -> str:
             how = "perhaps only as often as"
         elif mark > ABOUT_THE_SAME * value:
             how = "perhaps as often as"
-        return f"{how} on {_told(alike[0], program)} under ext4"
+        return f"{how} with {_told(alike[0], program)} under ext4"
     if alike and not slower and not faster:
         return "and which published drive that is like cannot be told"
     if alike and not slower:
-        return f"less often than on {_told(faster[0], program)} under ext4"
+        return f"less often than with {_told(faster[0], program)} under ext4"
     if alike and not faster:
-        return f"more often than on {_told(slower[-1], program)} under ext4"
+        return f"more often than with {_told(slower[-1], program)} under ext4"
     if alike:
         return f"anywhere between {_told(slower[-1], program)} and {_told(faster[0], program)} under ext4"
     if not slower:
-        return f"less often than on {_told(MARKS[0], program)} under ext4"
+        return f"less often than with {_told(MARKS[0], program)} under ext4"
     if not faster:
-        return f"more often than on {_told(MARKS[-1], program)} under ext4"
+        return f"more often than with {_told(MARKS[-1], program)} under ext4"
     return f"between {_told(slower[-1], program)} and {_told(faster[0], program)} under ext4"
 
 
 def _told(mark: ScaleMark, program: Program) -> str:
-    return f"{mark.title} ({format_quantity(rate_on(mark, program), '1/s')})"
+    # what is published is how long its writes take; the program's own time is that of this computer
+    return f"{mark.title} ({format_quantity(rate_on(mark, program), '1/s')} here)"

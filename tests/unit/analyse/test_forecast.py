@@ -211,7 +211,8 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
         r"; with 8 clients it would be 1 \d{3} to 4 \d{3}, with 32 clients 4 \d{3} to 1\d \d{3}$", found.text
     )
     assert re.search(
-        r", between a Crucial M4 \(3[56]\d\) and a SanDisk X100 \(1 1\d\d\) under ext4; with 8 clients it would be ",
+        r", between a Crucial M4 \(3[56]\d here\) and a SanDisk X100 \(1 1\d\d here\) under ext4; "
+        r"with 8 clients it would be ",
         found.text,
     )
     assert forecast("kafka", {}) is None
@@ -220,15 +221,15 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("low", "value", "high", "place"),
     [
-        (1, 1, 1, "less often than on a hard disk of 7200 rpm (24.9)"),
-        (1e6, 1e6, 1e6, "more often than on an Intel 320 with capacitors (4 000)"),
-        (500, 500, 500, "between a Crucial M4 (364) and a SanDisk X100 (1 140)"),
-        (2000, 5200, 6000, "perhaps only as often as on an Intel 320 with capacitors (4 000)"),
-        (2000, 5000, 6000, "about as often as on an Intel 320 with capacitors (4 000)"),
-        (2000, 3000, 6000, "perhaps as often as on an Intel 320 with capacitors (4 000)"),
-        (900, 3000, 6000, "more often than on a Crucial M4 (364)"),
-        (300, 900, 3000, "anywhere between an Intel 530 (105) and an Intel 320 with capacitors (4 000)"),
-        (1, 900, 3000, "less often than on an Intel 320 with capacitors (4 000)"),
+        (1, 1, 1, "less often than with a hard disk of 7200 rpm (24.9 here)"),
+        (1e6, 1e6, 1e6, "more often than with an Intel 320 with capacitors (4 000 here)"),
+        (500, 500, 500, "between a Crucial M4 (364 here) and a SanDisk X100 (1 140 here)"),
+        (2000, 5200, 6000, "perhaps only as often as with an Intel 320 with capacitors (4 000 here)"),
+        (2000, 5000, 6000, "about as often as with an Intel 320 with capacitors (4 000 here)"),
+        (2000, 3000, 6000, "perhaps as often as with an Intel 320 with capacitors (4 000 here)"),
+        (900, 3000, 6000, "more often than with a Crucial M4 (364 here)"),
+        (300, 900, 3000, "anywhere between an Intel 530 (105 here) and an Intel 320 with capacitors (4 000 here)"),
+        (1, 900, 3000, "less often than with an Intel 320 with capacitors (4 000 here)"),
     ],
 )
 def test_a_rate_is_placed_by_its_range(low: float, value: float, high: float, place: str) -> None:

@@ -45,7 +45,7 @@ def test_commits_are_told_with_what_is_left_of_them() -> None:
     found = with_known_bursts([], [KNOWN], seen.measured, seen.summary)
     sentence = judge_need(POSTGRES, [log], found).sentence
     assert " about 300 times a second here with one client, 743 (range: 619 to 838) on burst credit" in sentence
-    assert "; without it between an Intel 530 (105) and a Crucial M4 (" in sentence
+    assert "; without it between an Intel 530 (105 here) and a Crucial M4 (" in sentence
     # a slower disk commits more seldom than the volume lets it
     slow = replace(log, estimates={MEAN_LATENCY: near(8e6)})
     assert "burst credit" not in judge_need(POSTGRES, [slow], found).sentence

@@ -104,8 +104,9 @@ def work_words(explanation: Explanation) -> str:
         ("journal_writes", "write by the journal", "writes by the journal"),
     ]
     told = [_number_of(work[name], one, several) for name, one, several in named if work[name] >= COUNT_SLACK / 5]
-    for name, what in (("bytes_written", "written"), ("bytes_read", "read")):
-        if work[name] >= 1:
+    # bytes of the few that came there when hardly any did are no bytes of one operation
+    for count, name, what in (("device_writes", "bytes_written", "written"), ("device_reads", "bytes_read", "read")):
+        if work[name] >= 1 and work[count] >= COUNT_SLACK / 5:
             told.append(f"{format_bytes(round(work[name]))} {what}")
     if not told:
         return "none"
