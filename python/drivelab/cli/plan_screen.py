@@ -102,10 +102,10 @@ def _first(plan: Plan, expected_ns: int) -> str:
         time = f"{time} of simulated time"
     elif any(target.pace == "virtual" for target in plan.targets):
         time = f"{time} on an SSD"
-    # what ends by time alone is counted as a very fast drive would write it
-    is_bound = any(step.bytes_written and not (step.pattern.bytes or step.pattern.count) for step in plan.steps)
+    # what ends by time alone writes as much as the drive can take, which is guessed
+    is_guessed = any(step.bytes_written and not (step.pattern.bytes or step.pattern.count) for step in plan.steps)
     size = format_bytes(plan.bytes_written)
-    return f"{erased}; about {time}; {f'at most {size} written' if is_bound else f'{size} are written'}"
+    return f"{erased}; about {time}; {f'about {size} written or more' if is_guessed else f'{size} are written'}"
 
 
 def _rows(

@@ -70,6 +70,24 @@ def test_a_durable_write_has_the_mean_of_both_and_no_quantiles() -> None:
     assert "total_latency_ns_p50" not in second.estimates
 
 
+def test_writes_that_overlap_are_durable_when_their_sync_call_is_over() -> None:
+    """A real job: 4 outstanding, a sync call after 8 writes, and fio waits in it; 4.5 write latencies would be 11 ms."""
+    job = document("fio-3.33-deep-syncs.json")["jobs"][1]
+    second = read("fio-3.33-deep-syncs.json").trials[1]
+    batch_ns, sync_ns = 8e9 / job["write"]["iops"], job["sync"]["lat_ns"]["mean"]
+    # the first of a batch waits for all of its writes, the last for one
+    waits_ns = [(batch_ns - sync_ns) * (8 - place) / 8 for place in range(8)]
+    found = second.estimates["total_latency_ns_mean"].value
+    assert found == pytest.approx(sync_ns + sum(waits_ns) / 8)
+    assert sync_ns < found < batch_ns
+
+
+def test_how_long_overlapping_writes_wait_is_not_told_where_others_share_their_time() -> None:
+    found = document("fio-3.33-deep-syncs.json")
+    found["jobs"][1]["job options"]["numjobs"] = "2"
+    assert "total_latency_ns_mean" not in read_changed(found).trials[1].estimates
+
+
 def test_bins_become_a_histogram_with_the_same_quantiles() -> None:
     told = document("fio-3.33-plus-sync.json")["jobs"][0]["read"]["clat_ns"]
     found = read("fio-3.33-plus-sync.json").trials[0].histograms["read", "total"]

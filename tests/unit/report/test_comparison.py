@@ -128,6 +128,9 @@ def test_what_the_answer_says_of_all_numbers_is_not_said_again() -> None:
 
 def test_sides_are_called_by_what_people_know_them_by() -> None:
     assert side_names(comparison(row(target_base="Alpha", target_new="Beta"))) == ("Alpha", "Beta")
+    programs = (SideDifference("measured by", ("drivelab",), ("fio 3.33",)),)
+    named = comparison(row(target_base="Alpha", target_new="vda"))
+    assert side_names(replace(named, differences=programs)) == ("drivelab", "fio 3.33")
     short = comparison(row(), base=(ComparedRun("monday", ""),), new=(ComparedRun("tuesday", ""),))
     assert side_names(short) == ("monday", "tuesday")
     long = replace(short, new=(ComparedRun("20261122T094946Z-" + "x" * 30, ""),))

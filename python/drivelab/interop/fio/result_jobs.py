@@ -84,8 +84,7 @@ def trial_of_job(job: JobResult) -> tuple[ForeignTrial | None, list[str]]:
         estimates |= _of_latency(sync, "sync_total_latency_ns_", "sync lat_ns")
         histograms |= {("sync", "total"): sync.histogram} if sync.histogram else {}
     if is_synced and sync is not None:
-        every = job.asked.sync_every
-        estimates |= _durable(directions["write"], sync, every, "" if main == "durable_write" else "durable_write_")
+        estimates |= _durable(job, directions, sync, "" if main == "durable_write" else "durable_write_")
         notes.append(
             "fio times a write and its sync call apart: a durable write has their mean together, and no quantiles"
         )
@@ -244,15 +243,28 @@ def _quantiles(stats: LatencyStats, start: str, name: str) -> Iterator[tuple[str
             yield f"{start}{quantile}", told(value, "ns", f"{name} percentile, within 0.8 %", stats.count)
 
 
-def _durable(write: DirectionStats, sync: LatencyStats, every: int, prefix: str) -> dict[str, Estimate]:
+def _durable(
+    job: JobResult, directions: Mapping[str, DirectionStats], sync: LatencyStats, prefix: str
+) -> dict[str, Estimate]:
+    write, every = directions["write"], job.asked.sync_every
     whole = write.latencies.get("lat")
     if whole is None:
         return {}
     # a write waits for the others before its sync call, too: half of them on average
     writes = (every + 1) / 2
-    of = "lat_ns mean of writes" if every == 1 else f"{writes:g} times the lat_ns mean of writes"
-    method = f"{of} plus lat_ns mean of their sync calls"
-    return {f"{prefix}total_latency_ns_mean": told(writes * whole.mean_ns + sync.mean_ns, "ns", method, sync.count)}
+    each_ns, of = whole.mean_ns, "lat_ns mean of writes"
+    if job.asked.known.queue_depth > 1:
+        # writes that overlap, and that end while fio waits for a sync: what counts is how far they are apart
+        is_told = job.asked.clones == 1 and set(directions) == {"write"} and write.iops > 0
+        each_ns, of = (
+            (1e9 / write.iops if is_told else 0.0) - sync.mean_ns / every,
+            "time of a write between sync calls",
+        )
+        if each_ns <= 0:
+            return {}
+    times = "" if every == 1 else f"{writes:g} times the "
+    method = f"{times}{of} plus lat_ns mean of their sync calls"
+    return {f"{prefix}total_latency_ns_mean": told(writes * each_ns + sync.mean_ns, "ns", method, sync.count)}
 
 
 def _processor_ns(job: JobResult) -> dict[str, float]:

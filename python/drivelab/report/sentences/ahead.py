@@ -30,6 +30,8 @@ _ALIKE_PERCENT = round(100 * (DIFFERS_FROM - 1))
 _TOLD_RIVALS = 2
 _NAMES_MAX = 3
 _TOLD_TOGETHER_FROM = 2
+# of drives of which none is ahead
+NOT_APART = "cannot be told apart"
 _LASTS = "what lasts behind a burst or a cache has no interval"
 _NO_SCATTER = "numbers without an interval: noise cannot be ruled out"
 
@@ -68,7 +70,7 @@ def _undecided(groups: Sequence[Workload], count: int, names: DriveNames) -> str
     where = in_any_of(count, "workload") if len(groups) == count else f"at {_listed([title for title, _ in groups])}"
     looked = sum(one.is_chance for one in every)
     chance = f"; {looked} of {len(every)} numbers {'lies' if looked == 1 else 'lie'} apart, as chance has it"
-    return f"{pair} cannot be told apart {_by_repeats(every)} {where}{chance if looked else ''}."
+    return f"{pair} {NOT_APART} {_by_repeats(every)} {where}{chance if looked else ''}."
 
 
 def _listed(titles: Sequence[str]) -> str:
@@ -171,7 +173,7 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
         return f"{pair} are alike at {name_in(title)}{where}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
     # the numbers of one combination of several would be those of another order than the next one's
     where = told or f" {in_any_of(count, 'combination')}"
-    return f"{_level(members, names)} cannot be told apart {_by_repeats(members)} at {name_in(title)}{where}"
+    return f"{_level(members, names)} {NOT_APART} {_by_repeats(members)} at {name_in(title)}{where}"
 
 
 def _numbers(contest: Contest, names: DriveNames) -> str:

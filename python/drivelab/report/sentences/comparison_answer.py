@@ -96,7 +96,14 @@ def _pairs_words(comparison: Comparison) -> str:
 
 
 def side_names(comparison: Comparison) -> tuple[str, str]:
-    """What people call BASE and NEW: what they differ in, else the names of the runs where these are short."""
+    """What people call BASE and NEW: what they differ in, else the names of the runs where these are short.
+
+    Where two programs measured it is the programs: of another one's result a drive's name is all that is known,
+    so that nobody can say that it was another drive.
+    """
+    for one in comparison.differences:
+        if one.what == "measured by" and len(one.base) == len(one.new) == 1:
+            return one.base[0], one.new[0]
     targets = {(row.target_base, row.target_new) for row in comparison.rows}
     if len(targets) == 1:
         (pair,) = targets

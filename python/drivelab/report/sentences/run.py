@@ -13,6 +13,7 @@ from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEff
 from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
+from drivelab.report.sentences.ahead import NOT_APART
 from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sentences
 from drivelab.report.sentences.contests import BLOCK_SIZE
 from drivelab.report.sentences.disturbance import disturbance_sentences
@@ -84,7 +85,9 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     told = (*told[:1], *interactions, *told[1:]) or (() if values or leads else tuple(_of_combinations(answer)))
     # values and sizes stand beside others only where there are several targets, of which a sentence says which is best
     ahead = beside[:BESIDE_MAX]
-    every = (*ahead[:1], *leads, *ahead[1:], *sizes, *values, *told)
+    # that no target is ahead answers nothing: what larger sizes cost comes first
+    answers = sizes if ahead and NOT_APART in ahead[0] else ()
+    every = (*answers, *ahead[:1], *leads, *ahead[1:], *(sizes if not answers else ()), *values, *told)
     # what may not last limits the first of them
     return first_in_few_words((*every[:1], *perhaps_burst_sentences(answer), *every[1:]))[:SENTENCES_MAX]
 

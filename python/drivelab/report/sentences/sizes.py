@@ -89,7 +89,7 @@ def _as_settled(answer: RunAnswer, members: Sequence[CombinationResult], curve: 
         for one in answer.effects or answer.contrasts
         if (one.target, one.workload, one.factor) == (first.target, first.workload, BLOCK_SIZE)
     )
-    is_told = curve.is_slower.startswith("Larger") and curve.is_slower.endswith(_TAKE_LONGER)
+    is_told = curve.is_slower.startswith(("Larger", "The largest")) and curve.is_slower.endswith(_TAKE_LONGER)
     return replace(curve, is_slower=curve.is_slower.replace(_TAKE_LONGER, _MAY)) if is_open and is_told else curve
 
 
@@ -110,11 +110,15 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
         return _Curve(f"Larger {ios} do not always take longer", told)
     flat = _flat_until(members, is_slower)
     span = f"{_level(latencies[: flat + 1])} {'up to' if flat else 'at'} {sizes[flat]}"
-    if flat == last:
-        is_told = max(latencies) <= _FALLS * latencies[0]
-        return _Curve(f"Larger {ios} take no longer" if is_told else not_told, span)
+    if flat == last and max(latencies) <= _FALLS * latencies[0]:
+        return _Curve(f"Larger {ios} take no longer", span)
     slowest = max(members[: flat + 1], key=_latency)
-    if members[last].metrics[LATENCY].lowest <= slowest.metrics[LATENCY].highest:
+    if flat == last or members[last].metrics[LATENCY].lowest <= slowest.metrics[LATENCY].highest:
+        first_ns, last_ns = (members[place].metrics[LATENCY] for place in (0, last))
+        if last_ns.lowest > first_ns.highest and is_slower(members[last], members[0], _JUMPS):
+            # whatever a size between them did
+            told = ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in (0, last))
+            return _Curve(f"The largest {ios} take longer", f"{told}, between them repeats scatter too far")
         return _Curve(not_told, f"{_level(latencies)} up to {sizes[last]}")
     is_jump = has_middle and flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
     between = f", {_level(latencies[flat + 1 : last])} up to {sizes[last - 1]}" if is_jump else ""

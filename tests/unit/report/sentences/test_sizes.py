@@ -121,9 +121,12 @@ def test_sizes_that_scatter_into_each_other_are_not_told_apart() -> None:
     # where drives differ in that each has its own
     grows = [replace(at(size, latency), target="sdd") for size, latency in ((1, 100), (4096, 100), (1 << 20, 800))]
     assert told(*rows, *grows)[1] == "sdd 100 us up to 4 KiB, 800 us at 1 MiB (larger writes take longer)."
-    # nor is a last size that scatters into a slow one among the smaller ones, though it is slower than the first
+    # nor is a last size that scatters into a slow one among the smaller ones; but that it is slower than the first
     rows[0], rows[-1] = scattered(at(1, 181), 172, 190), scattered(at(1 << 20, 5_000), 4_400, 5_400)
-    assert told(*rows)[0].endswith("the repeats scatter too far: write + fdatasync, 181 us to 5.00 ms up to 1 MiB.")
+    assert told(*rows)[0] == (
+        "The largest writes take longer: write + fdatasync, 181 us at 1 B, 5.00 ms at 1 MiB, "
+        "between them repeats scatter too far."
+    )
     # the one that is beyond it is told
     rows[0], rows[-1] = scattered(at(1, 181), 172, 190), scattered(at(1 << 20, 12_000), 11_000, 13_000)
     assert told(*rows)[0].startswith(
