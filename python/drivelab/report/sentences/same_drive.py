@@ -9,7 +9,15 @@ from drivelab.model.apart import RUNS_MIN
 from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import SIMULATED, Observation
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, name_in
-from drivelab.report.sentences.contest import ONE_RUN_EACH, Contest, Subject, Workload, durable_first, ratio_of
+from drivelab.report.sentences.contest import (
+    ONE_RUN_EACH,
+    Contest,
+    Subject,
+    Workload,
+    durable_first,
+    observations_apart,
+    ratio_of,
+)
 from drivelab.report.sentences.drive_names import DriveNames, DriveOfRun
 from drivelab.report.sentences.observed_number import number_alone, number_with_ends
 
@@ -47,7 +55,8 @@ def _over_combinations(members: Sequence[Contest], what: str, names: DriveNames)
     """On how many combinations runs do not overlap, and where they lie furthest apart."""
     count, unknown = len({subject for contest in members for subject, _ in contest.ranked}), _unknown(members)
     runs, all_of = f"{_COUNTS.get(count, count)} runs of {_named(members, names)}", of_all(len(members), len(members))
-    apart = [contest for contest in members if contest.are_runs_apart is not False]
+    # two runs that agree don't bring back a third that is far off
+    apart = [one for one in members if observations_apart(one.ranked[0][1], one.ranked[-1][1]) is not False]
     if not apart:
         return f"{runs} agree within their ranges in {all_of} {what}{unknown}."
     most = max(apart, key=lambda contest: ratio_of(contest.ranked[0][1], contest.ranked[-1][1]))

@@ -97,6 +97,17 @@ def test_of_several_workloads_it_is_told_in_how_many_runs_lie_apart(second: tupl
     assert command.endswith("drivelab compare a b.")
 
 
+def test_a_run_that_is_far_off_is_told_though_two_others_agree() -> None:
+    def run(key: str, latency: float, other: float) -> ResultSet:
+        write = replace(observed("A", other, other - 5, other + 5), title="8 KiB write", workload="w")
+        return result_set(key, observed("A", latency, latency - 5, latency + 5), write)
+
+    count, *_ = sentences(run("a", 244, 100), run("b", 3190, 130), run("c", 247, 160))
+    assert count.startswith(
+        "Three runs of A lie apart in both workloads, furthest at 512 B durable write (244 µs, 3.19 ms"
+    )
+
+
 def test_where_no_combination_differs_it_is_said() -> None:
     told, _ = sentences(
         result_set("a", *of_filesystems("A", 50, 300, 200)), result_set("b", *of_filesystems("A", 51, 301, 201))
