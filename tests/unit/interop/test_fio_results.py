@@ -71,7 +71,7 @@ def test_a_durable_write_has_the_mean_of_both_and_no_quantiles() -> None:
 
 
 def test_writes_that_overlap_are_durable_when_their_sync_call_is_over() -> None:
-    """A real job: 4 outstanding, a sync call after 8 writes, and fio waits in it; 4.5 write latencies would be 11 ms."""
+    """A real job: 4 outstanding, a sync call after 8 writes, in which fio waits; 4.5 write latencies would be 11 ms."""
     job = document("fio-3.33-deep-syncs.json")["jobs"][1]
     second = read("fio-3.33-deep-syncs.json").trials[1]
     batch_ns, sync_ns = 8e9 / job["write"]["iops"], job["sync"]["lat_ns"]["mean"]
