@@ -192,7 +192,11 @@ def _names_of_sides(base: tuple[StoredRun, TracedCell], new: tuple[StoredRun, Tr
     if ours.label != theirs.label:
         where = [f" on {cell.target}" if ours.target != theirs.target else "" for cell in (ours, theirs)]
         return f"{ours.label}{where[0]}", f"{theirs.label}{where[1]}"
-    return (ours.target, theirs.target) if ours.target != theirs.target else (one.name, other.name)
+    if ours.target != theirs.target:
+        return ours.target, theirs.target
+    # the names of runs begin with when they began
+    (begun, _, name), (later, _, other_name) = (run.name.partition("-") for run in (one, other))
+    return (begun, later) if name == other_name else (one.name, other.name)
 
 
 def level_differences(run: StoredRun, answer: RunAnswer) -> tuple[tuple[LevelEffect, ExplanationDifference], ...]:

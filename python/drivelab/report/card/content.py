@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.model.trace import ExplanationDifference
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
 from drivelab.report.card.result_rows import rows_of_sets
@@ -107,7 +106,7 @@ def card_of(joint: Joint) -> Card:
     rows = commits
     if own and rows is None:
         rows = rows_of_parts(own) if leads(own) else rows_of_pauses(own) or rows_of_rounds(own) or rows_of_bursts(own)
-    differences = _in_few_words(joint.part_differences) if are_explained(joint) else []
+    differences = joint.part_differences if are_explained(joint) else ()
     if differences:
         rows = rows_of_differences(differences[0])
     rows = None if numbers else rows or rows_of_sets(joint.drive_sets)
@@ -138,15 +137,6 @@ def _answer(sentences: Sequence[str], others: Sequence[str]) -> str:
     first, *rest = sentences or ("",)
     two = " ".join([first, *rest[:1]])
     return first if others or len(two) > _TWO_SENTENCES_LENGTH_MAX else two
-
-
-def _in_few_words(differences: Sequence[ExplanationDifference]) -> list[ExplanationDifference]:
-    """The differences, their sides by their times where runs have all else of their names in common."""
-    found = []
-    for one in differences:
-        (base, _, base_rest), (new, _, new_rest) = (name.partition("-") for name in (one.base, one.new))
-        found.append(replace(one, base=base, new=new) if base_rest == new_rest else one)
-    return found
 
 
 def _gauge(content: ReportContent) -> Gauge | None:

@@ -153,7 +153,7 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
         return
     if counted := work_change_words(difference, _COMMANDS):
         # what was counted is sure, whatever the times do
-        yield f"{sides}{counted} per operation; {open_is}."
+        yield from () if difference.unsettled else (f"{sides}{counted} per operation; {open_is}.",)
         yield f"{capitalised(counted)} per operation; {open_is}."
         return
     yield f"{text}; the difference ({interval}) may be chance, in every part."
