@@ -129,11 +129,12 @@ def _of_runs(joint: Joint, texts: Sequence[Sequence[str]]) -> list[str]:
 
 def _warning(one: FindingLine) -> str:
     """What it says first, and of how many trials where others lack it."""
-    of = f" ({one.of})" if one.of else ""
     clauses = clauses_within(one.text, WARNING_LENGTH_MAX)
     text = parts_within(clauses, WARNING_LENGTH_MAX)
     if one.code == TRIAL_FAILED:
-        return f"Failed{of}: {without_code(text.removeprefix(NOT_MEASURED))}"
+        # how many did is told with what the run lacks
+        return f"Failed: {without_code(text.removeprefix(NOT_MEASURED))}"
+    of = f" ({one.of})" if one.of else ""
     return f"{FINDING_WORDS[one.severity]}{of}: {text}"
 
 

@@ -52,7 +52,7 @@ def test_a_trial_that_failed_makes_a_run_incomplete_once(tmp_path: Path) -> None
     with_failure = replace(run, facts={**run.facts, "failures": failures}, finding_lines=(failed,))
     assert what_is_missing(with_failure.record, run.all_trial_count) == f"1 of {count} trials failed"
     incomplete = replace(joint, runs=(with_failure,))
-    told = "Failed (1 of 9 trials): the file needs 256 MiB more, but its file system has 249 MiB free"
+    told = "Failed: the file needs 256 MiB more, but its file system has 249 MiB free"
     assert warnings_of(incomplete) == [f"Not complete: 1 of {count} trials failed", told]
     assert warnings_of(incomplete, ["Not complete (1 of 9 trials failed): no."]) == [told]
 

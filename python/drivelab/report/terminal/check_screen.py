@@ -304,7 +304,9 @@ class _Writer:
             return self._clean(told), Text()
         value = self._clean(write(estimate.value))
         if estimate.low is None or estimate.high is None:
-            return value, Text("?", style="dim")
+            # of a few independent I/Os one end alone is known, or none
+            end = "unsure" if estimate.low is None else f"≥ {write(estimate.low)}"
+            return value, Text(self._clean(end), style="dim")
         span = span_beside(write(estimate.value), write(estimate.low), write(estimate.high))
         return value, Text(self._clean(span), style="dim")
 
