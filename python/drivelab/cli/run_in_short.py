@@ -136,4 +136,5 @@ def _first_sentence(run: StoredRun) -> str:
     labels = {one.label for one in answer.combinations}
     first = plain_text(next(iter(sentences), ""))
     short = first.removeprefix(f"{labels.pop()}: ") if len(labels) == 1 else first
-    return capitalised(short)
+    # what begins with the name of a job keeps its case
+    return first if short == first else capitalised(short)
