@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 
 from drivelab.joint_report import joint_report
+from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
-from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
+from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import card_svg
-from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_pauses, rows_of_rounds
+from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_overall, rows_of_pauses, rows_of_rounds
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.reported_findings import reported
+from drivelab.report.sentences.overall import overall_sentences
 from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
@@ -67,6 +69,34 @@ def test_of_pauses_the_rates_are_drawn_that_the_sentence_tells() -> None:
         ("without a pause", 3000, 2000, 4000),
     ]
     assert rows_of_pauses(run) is None
+
+
+def test_what_is_told_of_all_workloads_is_drawn_of_all_of_them() -> None:
+    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+
+    def pair(baseline: str, level: str, *ratio: float) -> LevelEffect:
+        estimate = Estimate(*ratio, "1", 3, 3.0, "made up")  # type: ignore[arg-type]
+        of = ("sdb", "", "filesystem", level, baseline, "operations_per_s", estimate, (), "not settled")
+        return LevelEffect(*of, 0.05, 0.2, 0.3, 12)  # type: ignore[arg-type]
+
+    overall = (
+        pair("ext3", "xfs", 1.03, 0.87, 1.2),
+        pair("ext3", "ext4", 1.2, 0.99, 1.4),
+        pair("xfs", "ext4", 1.1, 1, 1.3),
+    )
+    of_run = replace(run, answer=RunAnswer((), overall=overall))
+    answer = next(overall_sentences(overall, "filesystem"))
+    found = rows_of_overall(of_run, (f"Not complete (1 of 148 trials failed): {answer}",))
+    assert found is not None
+    assert found.title == "Speed over all 12 workloads, as a multiple of ext3"
+    assert [(row.name, row.text, row.low, row.high) for row in found.rows] == [
+        ("ext3", "1x", None, None),
+        ("xfs", "1.03x", 0.87, 1.2),
+        ("ext4", "1.2x", 0.99, 1.4),
+    ]
+    # where something else was answered that is drawn
+    assert rows_of_overall(of_run, ("ext4 is faster.",)) is None
+    assert rows_of_overall(run, (answer,)) is None
 
 
 def test_of_bursts_the_rates_are_drawn_that_the_sentences_tell() -> None:

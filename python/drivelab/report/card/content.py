@@ -16,6 +16,7 @@ from drivelab.report.card.rows import (
     rows_of_bursts,
     rows_of_commits,
     rows_of_differences,
+    rows_of_overall,
     rows_of_parts,
     rows_of_pauses,
     rows_of_rounds,
@@ -105,7 +106,8 @@ def card_of(joint: Joint) -> Card:
     numbers = tuple(_number(trial, notes) for trial in shown) or (numbers_of_bursts(own) if own else ())
     rows = commits
     if own and rows is None:
-        rows = rows_of_parts(own) if leads(own) else rows_of_pauses(own) or rows_of_rounds(own) or rows_of_bursts(own)
+        of_kinds = rows_of_pauses(own) or rows_of_rounds(own) or rows_of_bursts(own)
+        rows = rows_of_parts(own) if leads(own) else of_kinds or rows_of_overall(own, joint.sentences)
     differences = joint.part_differences if are_explained(joint) else ()
     if differences:
         rows = rows_of_differences(differences[0])
@@ -118,16 +120,17 @@ def card_of(joint: Joint) -> Card:
     # that drives are simulated is said with the warnings
     told = [one for one in joint.sentences if one not in simulated_sentences(joint.result_sets)]
     marked = [one for one in notes if any(one.mark in row.span for row in numbers)]
+    sentence = (answer.sentence if answer else "") or _answer((*told_differences(differences), *told), others)
     return Card(
         outcome=answer.outcome if answer else "",
         title=joint.question,
         where=where_words(joint),
-        sentence=(answer.sentence if answer else "") or _answer((*told_differences(differences), *told), others),
+        sentence=sentence,
         gauge=_gauge(check) if check else None,
         numbers=numbers,
         rows=rows,
         others=others,
-        warnings=_warnings(joint, others, marked, [TOLD_BY_NUMBERS] if check and numbers else ()),
+        warnings=_warnings(joint, (sentence, *others), marked, [TOLD_BY_NUMBERS] if check and numbers else ()),
         source=source_words(joint),
     )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
 from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.rounds import TrackedSeries
+from drivelab.model.run_answer import LevelEffect
 from drivelab.model.trace import ExplanationDifference
 from drivelab.model.units import format_duration_ns
 from drivelab.model.verdict import verdicts_in
@@ -16,9 +19,11 @@ from drivelab.report.figures.part_style import answered, part_title
 from drivelab.report.numerals import count_text, latency_text, number_text, span_beside, value_writer
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.bursts import READS
+from drivelab.report.sentences.overall import overall_sentences
 from drivelab.report.sentences.pauses import paused_rates
 from drivelab.report.sentences.rounds import series_words
 from drivelab.report.tables.bursts import in_order, lasts_words, then_words
+from drivelab.report.tables.number import ratio_text
 
 ROWS_MAX = 7
 
@@ -130,6 +135,35 @@ def rows_of_bursts(content: ReportContent) -> Rows | None:
         if base:
             rows.append(Row(f"{target}, then", base, span, one.base_per_s, *(one.base_range_per_s or (None, None))))
     return Rows("Random reads", tuple(rows[:ROWS_MAX])) if rows else None
+
+
+def rows_of_overall(content: ReportContent, sentences: Sequence[str]) -> Rows | None:
+    """How fast each level is over all workloads, beside the first of them; None where no sentence tells that.
+
+    Parameters
+    ----------
+    content : ReportContent
+        A run.
+    sentences : sequence of str
+        Its answer.
+    """
+    overall = content.answer.overall
+    for factor in dict.fromkeys(one.factor for one in overall):
+        told = next(overall_sentences(overall, factor), "")
+        if told and any(told in sentence for sentence in sentences):
+            effects = [one for one in overall if one.factor == factor]
+            first = effects[0].baseline
+            beside_first = [one for one in effects if one.baseline == first and one.ratio.value]
+            rows = [Row(level_text(factor, first), "1x", "", 1.0), *(_ratio(one) for one in beside_first)]
+            title = f"Speed over all {effects[0].combination_count} workloads, as a multiple of {rows[0].name}"
+            return Rows(title, tuple(rows[:ROWS_MAX]))
+    return None
+
+
+def _ratio(effect: LevelEffect) -> Row:
+    value, low, high = effect.ratio.value or 0.0, effect.ratio.low, effect.ratio.high
+    span = "" if low is None or high is None else span_beside(*map(ratio_text, (value, low, high)))
+    return Row(level_text(effect.factor, effect.level), ratio_text(value), span, value, low, high)
 
 
 def rows_of_pauses(content: ReportContent) -> Rows | None:
