@@ -149,9 +149,9 @@ def test_runs_beside_other_drives_are_counted(kept: Kept, capsys: pytest.Capture
     history = history_of(kept.runs(), TARGET)
     assert (len(history.rows), history.with_other_drives) == (1, 1)
     assert main.run(["history", TARGET]) == 0
-    assert "1 run of it beside other drives: drivelab runs" in capsys.readouterr().out.splitlines()
+    assert "1 run measured it beside other drives: drivelab runs" in capsys.readouterr().out.splitlines()
     assert main.run(["history", "/srv"]) == 0
-    told = "no run of /srv alone is kept; 1 run of it beside other drives: drivelab runs"
+    told = "no run of /srv alone is kept; 1 run measured it beside other drives: drivelab runs"
     assert capsys.readouterr().out.splitlines() == [told]
 
 

@@ -190,9 +190,9 @@ class History:
 
     @property
     def with_other_drives_words(self) -> str:
-        """``2 runs of it beside other drives: drivelab runs``; empty where there are none."""
+        """``2 runs measured it beside other drives: drivelab runs``; empty where there are none."""
         count = self.with_other_drives
-        return f"{counted(count, 'run')} of it beside other drives: drivelab runs" if count else ""
+        return f"{counted(count, 'run')} measured it beside other drives: drivelab runs" if count else ""
 
     @property
     def other_kinds_words(self) -> str:

@@ -8,6 +8,7 @@ only on the kind of target and on the room there is.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -145,8 +146,7 @@ def plan_check(
         trials = [*_sync_trials(issued, room, "append"), *_throughput_trials(target, room)]
         return CheckPlan(_planned(target, trials, is_quick=is_quick), room, True)
     if target.kind == "missing_file":
-        parent = target.text.rpartition("/")[0] or ("/" if target.text.startswith("/") else ".")
-        do = f"check a directory that is there: drivelab check {parent}"
+        do = f"make it first (mkdir {shlex.quote(target.text)}), or name a directory that is there"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
     if target.kind not in ("file", "block_device", "simulated"):
         do = "give a directory, a file, a block device or a simulated drive"

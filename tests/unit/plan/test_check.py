@@ -195,7 +195,7 @@ def test_what_does_not_exist_is_refused() -> None:
     with pytest.raises(DrivelabError) as raised:
         plan_check(existing("missing_file", 0))
     assert raised.value.code == "T101"
-    assert raised.value.do == "check a directory that is there: drivelab check /x"
+    assert raised.value.do == "make it first (mkdir /x/missing_file), or name a directory that is there"
 
 
 def test_a_scratch_drive_is_refused(scratch: TargetFacts) -> None:
