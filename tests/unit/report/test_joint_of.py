@@ -11,7 +11,7 @@ from made_up_results import levels, observed, result_set
 from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import THROUGHPUT
-from drivelab.model.result_set import Machine, MeasuredDrive, Observation, ResultSet
+from drivelab.model.result_set import SIMULATED, Machine, MeasuredDrive, Observation, ResultSet
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
@@ -77,6 +77,13 @@ def test_runs_with_nothing_in_common_say_so_and_tell_their_own() -> None:
     assert joint.sentences[0] == NOTHING_IN_COMMON
     assert joint.sentences[1].startswith("fill-level-drive: 8 MiB random writes: 478 MB/s at fill level 20 %")
     assert joint.sentences[2].startswith("settings-scan-drive: 1 byte appended")
+
+
+def test_a_model_beside_a_drive_is_shown_and_not_judged() -> None:
+    sets = [result_set("a", observed("A", 50, 49, 51)), result_set("b", observed("B", 90, 89, 91, run=SIMULATED))]
+    joint = joint_of([content(one.key) for one in sets], sets)
+    told = "A simulated drive is not held against one that was measured: both are shown, and none is judged."
+    assert joint.sentences[0] == told
 
 
 def test_runs_in_phases_of_several_drives_answer_as_one_run_of_all_of_them() -> None:
