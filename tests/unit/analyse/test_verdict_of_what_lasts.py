@@ -20,7 +20,7 @@ def test_what_a_full_cache_leaves_is_what_a_program_is_told() -> None:
         "writes-left-in-cache", "warning", "it was", log[0].name, {"token": "bytes", "base_per_s": 209e6}, "longer"
     )
     told = judge_need(KAFKA, log, [left]).sentence
-    assert told.startswith("Kafka: here a broker's log on it takes about 209 MB/s (first 303 MB/s), ")
+    assert told.startswith("Kafka: here a broker's log on it takes about 209 MB/s (at first 303 MB/s), ")
     elsewhere = replace(left, trial="sequential-write-qd1")
     assert "about 303 MB/s, " in judge_need(KAFKA, log, [elsewhere]).sentence
 
@@ -112,7 +112,7 @@ def test_a_limit_that_reads_have_shown_says_nothing_of_writes_that_are_slower() 
     assert "492" in slow
     assert "9 860" not in slow
     # what is above the limit is told with it, and with its own rate, not that of the reads
-    assert "9 860 (first 12 000)" in told("ceph", "sync-write-4096", 12_000.0)
+    assert "9 860 (at first 12 000)" in told("ceph", "sync-write-4096", 12_000.0)
 
 
 @pytest.mark.parametrize(("base_per_s", "outcome"), [(300.0, "undecided"), (500.0, "pass"), (120.0, "undecided")])
