@@ -60,7 +60,9 @@ MAKERS: tuple[Callable[[Sequence[ResultSet]], Figure | None], ...] = (
     surface_maps,
 )
 _NOTHING_PUBLISHED = "No published drive was measured with the same workload and settings."
-_MODELS_BESIDE_DRIVES = "A simulated drive is not held against one that was measured: both are shown, and none is judged."
+_MODELS_BESIDE_DRIVES = (
+    "A simulated drive is not held against one that was measured: both are shown, and none is judged."
+)
 NOTHING_IN_COMMON = (
     "No two drives of these runs were measured with the same workload and settings: nothing is compared."
 )
