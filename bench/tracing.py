@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
 from cases import Row, alternate, random_read
@@ -62,10 +64,22 @@ def tracing(path: str, rounds: int, runtime_s: float) -> TracingCost:
                 values = (tuple(value_of(cost) for cost in costs) for costs in (traced, plain))
                 found.rows.append(Row(case, quantity, *values, "as small a change as can be"))
             found.notes.append(_note(case, traces))
-    # the calls of a program at queue depth 1: each is two events more
+    # the calls of a program at queue depth 1: each is two events more. Of another process, as always: of this one the
+    # calls that empty the kernel's buffers would be recorded, too
     workload = random_read(path, "sync", 1, runtime_s)
     traces = []
-    followed, plain = alternate(rounds, lambda: _followed(workload, device, traces), lambda: run_engine(workload))
+    with ProcessPoolExecutor(1, get_context("fork")) as program:
+        process_id = program.submit(os.getpid).result()
+
+        def followed_run() -> Cost:
+            disk = traced_disk(device)
+            with rings_traced(disk), calls_traced([process_id], disk):
+                return _traced(workload, device, "tracefs", traces, in_program)
+
+        def in_program() -> Cost:
+            return program.submit(run_engine, workload).result()
+
+        followed, plain = alternate(rounds, followed_run, in_program)
     case = "4 KiB random read, sync, queue depth 1; followed as by explain --pid"
     for quantity, value_of in QUANTITIES.items():
         values = (tuple(value_of(cost) for cost in costs) for costs in (followed, plain))
@@ -73,16 +87,16 @@ def tracing(path: str, rounds: int, runtime_s: float) -> TracingCost:
     return found
 
 
-def _followed(workload: Workload, device: str, traces: list[RunningTrace]) -> Cost:
-    """With the calls of this process recorded, its requests of io_uring, and the commands of the drive."""
-    with rings_traced(traced_disk(device)), calls_traced([os.getpid()], traced_disk(device)):
-        return _traced(workload, device, "tracefs", traces)
-
-
-def _traced(workload: Workload, device: str, source: str, traces: list[RunningTrace]) -> Cost:
+def _traced(
+    workload: Workload,
+    device: str,
+    source: str,
+    traces: list[RunningTrace],
+    run: Callable[[], Cost] | None = None,
+) -> Cost:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         with collected_trace(device, Path(directory), source) as trace:
-            cost = run_engine(workload)
+            cost = run() if run else run_engine(workload)
         traces.append(trace)
         return cost
 
