@@ -22,18 +22,20 @@ def limit_words(threshold: Threshold) -> str:
 def told_with_interval(threshold: Threshold, estimate: Estimate) -> str:
     """What was measured, in words, with its interval."""
     text = threshold.text.format(value=value_text(threshold, estimate))
-    interval = _interval_words(threshold, estimate)
+    interval = interval_words(estimate, threshold.metric)
     return f"{text} ({interval})" if interval else text
 
 
-def _interval_words(threshold: Threshold, estimate: Estimate) -> str:
-    """Between which two numbers it lies: a forecast's range is over the computers that the program was tried on, too.
+def interval_words(estimate: Estimate, metric: str) -> str:
+    """Between which two numbers it lies; of one whose other end nobody knows at least or at most what. Else empty.
 
-    Where only one end is known, that. Empty where none is.
+    A forecast's range is over the computers that the program was tried on, too.
     """
     interval = estimate.interval_text()
-    if not interval or threshold.metric == COMMITS:
-        return f"{FORECAST_RANGE}: {interval}" if interval else ""
+    if not interval:
+        return ""
+    if metric == COMMITS:
+        return f"{FORECAST_RANGE}: {interval}"
     has_both = estimate.low is not None and estimate.high is not None
     return f"95 % interval {interval}" if has_both else f"{interval} with 95 % confidence"
 
@@ -49,7 +51,7 @@ def deciding_number(check: Check) -> str:
     if check.reach and seen is not None:
         about = f"about {format_quantity(seen, estimate.unit)}"
         return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
-    within = "; ".join(filter(None, (limit, _interval_words(check.threshold, estimate))))
+    within = "; ".join(filter(None, (limit, interval_words(estimate, check.threshold.metric))))
     return f"{check.threshold.text.format(value=value_text(check.threshold, estimate))} ({within})"
 
 

@@ -25,6 +25,7 @@ from drivelab.analyse.forecast import forecast, lasting_commits_per_s
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
 from drivelab.analyse.threshold_words import (
     deciding_number,
+    interval_words,
     limit_text,
     limit_words,
     slowed_down,
@@ -390,8 +391,8 @@ def _meaning(
         first = format_quantity(lasting.at_first_per_s or estimate.value, estimate.unit)
         value = f"{format_quantity(lasting.per_s, estimate.unit)} (at first {first})"
         return [name], f"{need.title}: here {capability.text.format(value=value)}", ""
-    interval = estimate.interval_text()
+    interval = interval_words(estimate, capability.metric)
     is_burst = capability.metric == RATE and any(one.code == burst_possible.CODE for one in findings)
     value = f"at first {estimate}" if is_burst else str(estimate)
-    meaning = f"{capability.text.format(value=value)}{f' (95 % interval {interval})' if interval else ''}"
+    meaning = f"{capability.text.format(value=value)}{f' ({interval})' if interval else ''}"
     return [name], f"{need.title}: here {meaning}", ""

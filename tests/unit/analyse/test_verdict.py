@@ -242,6 +242,10 @@ def test_without_a_published_limit_the_number_is_translated() -> None:
     assert verdict.sentence == (
         "Ceph OSD: here its log takes 850 transactions a second, one after another (95 % interval 765 to 935)"
     )
+    # an interval has two ends
+    least = Estimate(850.0, 765.0, None, "1/s", 20, 4.0, "")
+    few = judge_need(CEPH, [TrialSummary("sync-write-4096", "", "durable_write", {"iops": least})], [])
+    assert few.sentence.endswith("one after another (at least 765 with 95 % confidence)")
     assert judge_need(KAFKA, syncs, []).outcome == "undecided"
     assert "not measured" in judge_need(KAFKA, syncs, []).sentence
     cached = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-4096")
