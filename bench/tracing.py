@@ -7,13 +7,13 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from cases import Row, alternate, random_read
 from peers import Cost, run_engine
 
-from drivelab.model.workload import Workload
 from drivelab.run.following.calls_trace import calls_traced
 from drivelab.run.following.rings_trace import rings_traced
 from drivelab.run.tracing.collect import RunningTrace, collected_trace
@@ -54,11 +54,8 @@ def tracing(path: str, rounds: int, runtime_s: float) -> TracingCost:
         for queue_depth in QUEUE_DEPTHS:
             traces: list[RunningTrace] = []
             workload = random_read(path, "uring", queue_depth, runtime_s)
-            traced, plain = alternate(
-                rounds,
-                lambda workload=workload, source=source, traces=traces: _traced(workload, device, source, traces),
-                lambda workload=workload: run_engine(workload),
-            )
+            plain_run = partial(run_engine, workload)
+            traced, plain = alternate(rounds, partial(_traced, plain_run, device, source, traces), plain_run)
             case = f"4 KiB random read, uring, queue depth {queue_depth}; traced by {title}"
             for quantity, value_of in QUANTITIES.items():
                 values = (tuple(value_of(cost) for cost in costs) for costs in (traced, plain))
@@ -74,7 +71,7 @@ def tracing(path: str, rounds: int, runtime_s: float) -> TracingCost:
         def followed_run() -> Cost:
             disk = traced_disk(device)
             with rings_traced(disk), calls_traced([process_id], disk):
-                return _traced(workload, device, "tracefs", traces, in_program)
+                return _traced(in_program, device, "tracefs", traces)
 
         def in_program() -> Cost:
             return program.submit(run_engine, workload).result()
@@ -87,16 +84,10 @@ def tracing(path: str, rounds: int, runtime_s: float) -> TracingCost:
     return found
 
 
-def _traced(
-    workload: Workload,
-    device: str,
-    source: str,
-    traces: list[RunningTrace],
-    run: Callable[[], Cost] | None = None,
-) -> Cost:
+def _traced(run: Callable[[], Cost], device: str, source: str, traces: list[RunningTrace]) -> Cost:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         with collected_trace(device, Path(directory), source) as trace:
-            cost = run() if run else run_engine(workload)
+            cost = run()
         traces.append(trace)
         return cost
 

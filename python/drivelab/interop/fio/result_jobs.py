@@ -255,11 +255,9 @@ def _durable(
     each_ns, of = whole.mean_ns, "lat_ns mean of writes"
     if job.asked.known.queue_depth > 1:
         # writes that overlap, and that end while fio waits for a sync: what counts is how far they are apart
-        is_told = job.asked.clones == 1 and set(directions) == {"write"} and write.iops > 0
-        each_ns, of = (
-            (1e9 / write.iops if is_told else 0.0) - sync.mean_ns / every,
-            "time of a write between sync calls",
-        )
+        if job.asked.clones > 1 or set(directions) != {"write"} or write.iops <= 0:
+            return {}
+        each_ns, of = 1e9 / write.iops - sync.mean_ns / every, "time of a write between sync calls"
         if each_ns <= 0:
             return {}
     times = "" if every == 1 else f"{writes:g} times the "

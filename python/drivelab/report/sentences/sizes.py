@@ -106,8 +106,7 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
     ios, not_told = _ios(members), _not_told(members)
     if is_slower(members[0], members[least], _FALLS):
         ends = sorted({0, least, last})
-        told = ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in ends)
-        return _Curve(f"Larger {ios} do not always take longer", told)
+        return _Curve(f"Larger {ios} do not always take longer", _at(ends, members))
     flat = _flat_until(members, is_slower)
     span = f"{_level(latencies[: flat + 1])} {'up to' if flat else 'at'} {sizes[flat]}"
     if flat == last and max(latencies) <= _FALLS * latencies[0]:
@@ -117,8 +116,8 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
         first_ns, last_ns = (members[place].metrics[LATENCY] for place in (0, last))
         if last_ns.lowest > first_ns.highest and is_slower(members[last], members[0], _JUMPS):
             # whatever a size between them did
-            told = ", ".join(f"{latency_text(latencies[place])} at {sizes[place]}" for place in (0, last))
-            return _Curve(f"The largest {ios} take longer", f"{told}, between them repeats scatter too far")
+            told = f"{_at((0, last), members)}, between them repeats scatter too far"
+            return _Curve(f"The largest {ios} take longer", told)
         return _Curve(not_told, f"{_level(latencies)} up to {sizes[last]}")
     is_jump = has_middle and flat + 2 < last and latencies[flat + 1] > _JUMPS * max(latencies[: flat + 1])
     between = f", {_level(latencies[flat + 1 : last])} up to {sizes[last - 1]}" if is_jump else ""
@@ -134,6 +133,12 @@ def _curve(members: Sequence[CombinationResult], *, has_middle: bool = True) -> 
         return _Curve(f"Larger {ios} take longer", f"{below}, {numbers}")
     numbers = f"{span}{between}, {latency_text(latencies[last])} at {sizes[last]}"
     return _Curve(f"Larger {ios} take longer", numbers, f" above {sizes[flat]}")
+
+
+def _at(places: Sequence[int], members: Sequence[CombinationResult]) -> str:
+    """``181 us at 1 B, 5.00 ms at 1 MiB``."""
+    found = (members[place] for place in places)
+    return ", ".join(f"{latency_text(_latency(one))} at {format_bytes(one.block_size_bytes or 0)}" for one in found)
 
 
 def _seen_step(flat: Sequence[CombinationResult]) -> int:
