@@ -12,24 +12,14 @@ from numpy.typing import NDArray
 
 from drivelab.analyse.command_changes import command_changes
 from drivelab.analyse.comparability import TrialConduct, pattern_words, reasons_against
+from drivelab.analyse.compared_metrics import told_metrics
 from drivelab.analyse.comparison_interval import Shift, shifts_between
 from drivelab.analyse.effects import SIGNIFICANCE
-from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.model.apart import too_few_runs
 from drivelab.model.comparison import VERDICTS, ComparisonVerdict, MetricComparison, SideValues
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.holm import holm
-from drivelab.model.judged_metric import (
-    LATENCY,
-    MEAN_LATENCY,
-    P99,
-    RATE,
-    RESPONSE,
-    RESPONSE_P99,
-    THROUGHPUT,
-    told_metric,
-)
 from drivelab.model.level_words import level_phrase, level_size
 
 Floats = NDArray[np.float64]
@@ -138,7 +128,7 @@ def compare_sides(
     margin : float
         What still counts as the same: 0.05 is 5 %.
     metrics : sequence of str
-        Which to judge; otherwise the one that the workload is judged by, and
+        Which to judge; otherwise the one that the workload is judged by at all its levels, and
         beside it, told only, p99 of its latency, and the operations per second beside a median.
 
     Returns
@@ -161,10 +151,14 @@ def compare_sides(
     common = [key for key in cells[0] if key in cells[1]]
     drafts: list[_Draft] = []
     left_out: dict[str, int] = {}
+    # all levels of a workload are compared by one metric, as its own table has them
+    of_workload: dict[str, list[ComparedTrial]] = {}
+    for key in common:
+        of_workload.setdefault(key[1], []).extend((*cells[0][key], *cells[1][key]))
     for key in common:
         both = cells[0][key], cells[1][key]
         reasons = reasons_against([one.conduct for one in both[0]], [one.conduct for one in both[1]], factors)
-        for place, metric in enumerate(list(metrics) or told_metrics(*both)):
+        for place, metric in enumerate(list(metrics) or told_metrics(*both, of_workload[key[1]])):
             pair = _by_run(both[0], metric), _by_run(both[1], metric)
             if not all(map(len, pair)):
                 left_out[metric] = left_out.get(metric, 0) + 1
@@ -198,31 +192,6 @@ def compared_factors(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]
         if len(ours) == len(theirs) == 1 and ours != theirs:
             found[name] = (*ours, *theirs)
     return {name: (pair[0], pair[1]) for name, pair in found.items()}
-
-
-def shown_metrics(trials: Sequence[ComparedTrial]) -> list[str]:
-    """The metric that a workload is judged by, then what else is told of it.
-
-    Small I/Os that nobody waits for are counted, larger ones weighed: operations per second and throughput say the
-    same, and one of them is told. Of what lasts only rates are known.
-    """
-    kinds = [one.trial.kind for one in trials]
-    if any(one.is_lasting for one in trials):
-        kinds = [replace(kind, has_latency=False, is_mean_alone=False) for kind in kinds]
-    judged = told_metric(judged_metric(kinds), (kind.block_size_bytes for kind in kinds))
-    more = {LATENCY: [P99, "iops"], RESPONSE: [RESPONSE_P99, "iops"]}
-    # a latency beside what lasts would be that of the cache
-    return [judged] if any(one.is_lasting for one in trials) else [judged, *more.get(judged, [P99])]
-
-
-def told_metrics(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> list[str]:
-    """The metrics of `shown_metrics`; the judged one makes place for what both sides tell, where one is without it."""
-    trials = [*base, *new]
-    judged, *more = shown_metrics(trials)
-    for metric in (judged, THROUGHPUT, RATE, MEAN_LATENCY):
-        if all(one.trial.values.get(metric) for one in trials):
-            return [metric, *(one for one in more if one != metric)]
-    return [judged, *more]
 
 
 def _unmatched_factors(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> dict[str, set[str]]:

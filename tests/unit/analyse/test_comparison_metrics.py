@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from drivelab.analyse.comparison import ComparedTrial, compare_sides, shown_metrics
+from drivelab.analyse.compared_metrics import shown_metrics
+from drivelab.analyse.comparison import ComparedTrial, compare_sides
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
-from drivelab.model.judged_metric import LATENCY
+from drivelab.model.judged_metric import LATENCY, P99
 
 
 def trial_of(value: float) -> RunTrial:
@@ -31,6 +32,19 @@ def test_small_ios_that_nobody_waits_for_are_compared_by_their_number(
     kind = TrialKind(block_size, outstanding, is_durable=False)
     trial = RunTrial("a", "sdb", "reads", 1, {}, {}, kind, {})
     assert shown_metrics([ComparedTrial(0, "0", trial)])[0] == metric
+
+
+def test_all_depths_of_a_workload_are_compared_by_one_metric() -> None:
+    """A median of depth 1 and rates of the others would have ratios that mean the opposite of each other."""
+    values: dict[str, float | None] = {LATENCY: 1e5, "iops": 1e4}
+    side = [
+        ComparedTrial(0, "0", RunTrial("a", "sdb", "w", 1, {"queue-depth": str(depth)}, {}, kind, values))
+        for depth in (1, 8)
+        for kind in [TrialKind(4096, depth, is_durable=False)]
+    ]
+    units = dict.fromkeys(("iops", LATENCY, P99), "1")
+    found = compare_sides(side, side, units).rows
+    assert {row.levels["queue-depth"]: row.metric for row in found if row.is_judged} == {"1": "iops", "8": "iops"}
 
 
 def test_what_stands_beside_a_ratio_is_what_it_is_made_of() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from drivelab.analyse.comparability import TrialConduct
-from drivelab.analyse.comparison import shown_metrics
+from drivelab.analyse.compared_metrics import shown_metrics
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.compared_trials import ReadRun, compared_trials, lasting_trials
