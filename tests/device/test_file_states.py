@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from device.program import Drivelab
+from drivelab.model.workload import TargetRange
+from drivelab.model.workload_pattern import WorkloadPattern
+from drivelab.run.engine import prepare_target
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
@@ -61,3 +65,15 @@ def test_every_state_has_its_own_commands_and_both_ways_of_counting_agree(
         # the writes of the counting pass are given only where its flushes were those of the timed pass
         assert metrics["device_writes_per_operation"] == pytest.approx(WRITES[state], rel=0.05), state
         assert metrics["device_flushes_per_operation"] == pytest.approx(FLUSHES[state], rel=0.05), state
+
+
+@pytest.mark.needs_tool("mkfs.xfs")
+def test_room_that_a_file_system_gives_back_a_while_later_is_waited_for(mount_filesystem: Callable[..., Path]) -> None:
+    """What a removed file held is freed by xfs in the background; the next file needs it."""
+    directory = mount_filesystem("xfs", size_bytes=400 << 20)
+    for _ in range(8):
+        for name, size in (("small", 96 << 20), ("large", 256 << 20)):
+            path = directory / name
+            target = TargetRange(path=str(path), size_bytes=size, create=True)
+            prepare_target(WorkloadPattern(operation="write", count=1).on(target, seed=1))
+            path.unlink()

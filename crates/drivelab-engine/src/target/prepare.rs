@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::address::random_for_job;
 use crate::buffer::{fill, stamp_offsets};
@@ -88,17 +89,26 @@ impl Before {
 
 const MIB: u64 = 1 << 20;
 
+/// How long a file system may take to give back what removed files held: xfs does so a while after they are gone.
+const FREED_WITHIN: Duration = Duration::from_millis(500);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
 /// A full disk hurts everybody on it: look before writing.
 fn refuse_without_room(path: &Path, needed: u64, name: &str) -> Result<()> {
-    match free_bytes(path) {
-        Some(free) if free < needed => {
-            let (needed, free) = (needed.div_ceil(MIB), free / MIB);
-            let what = format!("the file needs {needed} MiB more, but its file system has {free} MiB free");
-            Err(EngineError::new(Code::NoSpace, what)
-                .at(name)
-                .advise("free space there, or choose a smaller --size"))
+    let begun = Instant::now();
+    loop {
+        match free_bytes(path) {
+            Some(free) if free < needed && begun.elapsed() >= FREED_WITHIN => {
+                let (needed, free) = (needed.div_ceil(MIB), free / MIB);
+                let what =
+                    format!("the file needs {needed} MiB more, but its file system has {free} MiB free");
+                return Err(EngineError::new(Code::NoSpace, what)
+                    .at(name)
+                    .advise("free space there, or choose a smaller --size"));
+            }
+            Some(free) if free < needed => std::thread::sleep(LOOK_EVERY),
+            _ => return Ok(()),
         }
-        _ => Ok(()),
     }
 }
 
