@@ -67,6 +67,12 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("drivelab")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def runs_of_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what tests measure out of the runs of whoever starts them."""
+    os.environ["DRIVELAB_RUNS"] = str(tmp_path_factory.mktemp("runs"))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what may run on several processors at once: all but guests, and tests that share what this machine has once.
 

@@ -182,6 +182,11 @@ def _missing(text: str, path: Path) -> Path:
         raise DrivelabError("T101", what, where=text, do=_advice_for_missing(path))
     if parent == Path("/dev"):
         raise DrivelabError("T101", f"there is no device {path}", where=text, do=_LIST_DRIVES)
+    device = Path("/dev") / text
+    if "/" not in text and device.is_block_device():
+        # who names a drive as the kernel does means the drive, and not a new file of its name
+        do = f"did you mean {device}? for a new file or directory: ./{text}"
+        raise DrivelabError("T101", f"{text} does not exist here", where=text, do=do)
     return parent / path.name
 
 

@@ -73,6 +73,23 @@ def test_what_does_not_exist_is_no_target(text: str) -> None:
     assert code_for(text) == "T101"
 
 
+def test_a_drive_that_is_named_without_its_folder_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    device = next((path for path in sorted(Path("/dev").iterdir()) if path.is_block_device()), None)
+    if device is None:
+        pytest.skip("there is no block device in /dev")
+    with pytest.raises(DrivelabError, match=device.name) as caught:
+        resolve_target(device.name)
+    assert caught.value.code == "T101"
+    assert f"did you mean {device}?" in caught.value.do
+    # whoever wants such a file says where
+    assert resolve_target(f"./{device.name}").kind == "missing_file"
+    (tmp_path / device.name).mkdir()
+    assert resolve_target(device.name).kind == "directory"
+
+
 def test_links_that_lead_nowhere_or_in_circles_are_no_target(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to(tmp_path / "gone")
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
