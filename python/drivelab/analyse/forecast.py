@@ -75,7 +75,7 @@ def forecast(
 
 def lasting_commits_per_s(program: Program, lasting_per_s: float) -> float:
     """Commits a second on a volume that is left with so many I/Os a second, each of which takes its turn."""
-    return lasting_per_s * _left(program, _NS / lasting_per_s)
+    return lasting_per_s * program.left_to_commits(_NS / lasting_per_s)
 
 
 def _round_trip_ns(program: Program, summaries: Mapping[str, TrialSummary]) -> float | None:
@@ -103,9 +103,9 @@ def commit_rate(program: Program, latency: Estimate) -> Estimate:
     own = program.own
     value, low, high = latency.value or 0.0, latency.low, latency.high
     return Estimate(
-        _left(program, value) * _NS / (value + own.one_ns),
-        None if high is None else _left(program, high) * _NS / (high + own.high_ns),
-        None if low is None else _left(program, low) * _NS / (low + own.low_ns),
+        program.left_to_commits(value) * _NS / (value + own.one_ns),
+        None if high is None else program.left_to_commits(high) * _NS / (high + own.high_ns),
+        None if low is None else program.left_to_commits(low) * _NS / (low + own.low_ns),
         "1/s",
         latency.sample_count,
         latency.effective_sample_count,
@@ -138,7 +138,7 @@ def rate_bands(program: Program, latency: Estimate, new_block: Estimate | None =
         return ()
     bands: list[RateBand] = []
     most, least = _PROCESSOR_SHARES
-    left = _left(program, latency.value)
+    left = program.left_to_commits(latency.value)
     # more clients never committed fewer
     low = high = left * _NS / (latency.value + program.own.high_ns)
     for count in CLIENT_COUNTS:
@@ -191,14 +191,6 @@ def forecast_text(
         told += f"{';' if verb else ','} with {band.client_count} clients{verb}"
         told += f" {low} to {high}"
     return told
-
-
-def _left(program: Program, latency_ns: float) -> float:
-    """Share of the time that syncs in the background leave to commits."""
-    background = program.background
-    return (
-        1.0 if background is None else background.every_ns / (background.every_ns + background.sync_count * latency_ns)
-    )
 
 
 def place_on_scale(rate: Estimate, program: Program) -> str:

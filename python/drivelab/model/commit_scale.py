@@ -32,5 +32,6 @@ MARKS = (
 
 
 def rate_on(mark: ScaleMark, program: Program) -> float:
-    """Commits a second of one client on a published drive, with the program's own time."""
-    return _NS / (program.write.sync_count * mark.latency_ns + program.own.one_ns)
+    """Commits a second of one client on a published drive, with the program's own time and syncs in the background."""
+    write_ns = program.write.sync_count * mark.latency_ns
+    return program.left_to_commits(write_ns) * _NS / (write_ns + program.own.one_ns)

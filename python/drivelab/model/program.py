@@ -138,6 +138,15 @@ class Program:
         """The same with the own time that it has where a round trip takes so long (`OwnTime.on_computer`)."""
         return replace(self, own=self.own.on_computer(round_trip_ns))
 
+    def with_own_time(self, one_ns: float) -> Program:
+        """The same with the own time that a forecast was made with."""
+        return replace(self, own=replace(self.own, one_ns=one_ns))
+
+    def left_to_commits(self, latency_ns: float) -> float:
+        """Share of the time that syncs in the background leave to commits, where a log write takes so long."""
+        beside = self.background
+        return 1.0 if beside is None else beside.every_ns / (beside.every_ns + beside.sync_count * latency_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class RateBand:

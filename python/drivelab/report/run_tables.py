@@ -10,7 +10,7 @@ from drivelab.report.combinations_table import CombinationsTable, combinations_d
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.effects_table import EffectsTable, effects_tables
 from drivelab.report.figures.commit_scale import KEY as COMMITS
-from drivelab.report.figures.commit_scale import CommitScale, commit_data, commit_scales
+from drivelab.report.figures.commit_scale import OWN_TIME_CAPTION, CommitScale, commit_data, commit_scales
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.figures.of_run import compares_tenths
 from drivelab.report.headline import measured_words
@@ -29,7 +29,7 @@ RESULTS_CAPTION = (
 COMBINATIONS_CAPTION = "“≥” is a bound, and “seen” what the samples showed: too few independent I/Os for an interval."
 COMMITS_CAPTION = (
     "In parentheses the range of the forecast; other rows are made of the mean latency of small durable writes that "
-    "was published. The program's own time is in all of them."
+    f"was published. {OWN_TIME_CAPTION}"
 )
 SETTINGS_CAPTION = (
     "Asked → achieved, as read back or measured; ≠ where the two differ. Sizes: issued → seen by the drive."

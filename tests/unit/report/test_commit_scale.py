@@ -9,10 +9,12 @@ import pytest
 
 from drivelab.analyse.forecast import commit_rate
 from drivelab.joint_report import joint_report
+from drivelab.model.commit_scale import MARKS
 from drivelab.model.estimate import Estimate
 from drivelab.model.programs import PROGRAMS
 from drivelab.report.card.content import card_of
 from drivelab.report.card.rows import rows_of_commits
+from drivelab.report.figures.commit_scale import commit_scales
 from drivelab.report.in_short import hero_of
 from drivelab.report.joint_page import joint_page_of
 from drivelab.report.markdown.report import write_markdown_report
@@ -63,6 +65,17 @@ def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path)
     )
     (plot,) = hero.plots
     assert plot.data[0]["error_x"]["array"][3] == pytest.approx(here.high - (here.value or 0), rel=1e-4)
+
+
+def test_published_drives_are_placed_with_the_own_time_of_the_computer_that_was_measured() -> None:
+    """On a slow computer a drive like a published one stands beside it, and not behind it."""
+    program = PROGRAMS["postgres"].with_own_time(300e3)
+    for mark in MARKS:
+        rate = commit_rate(program, Estimate(mark.latency_ns, None, None, "ns", 900, 900.0, ""))
+        told = {"commits_per_s": rate.to_json(), "own_time_ns": 300e3}
+        verdict = {"verdicts": [{"need": "postgres", "title": "PostgreSQL", "checks": (), "forecast": told}]}
+        (scale,) = commit_scales(verdict, "here")
+        assert sum(place.rate == pytest.approx(rate.value) for place in scale.places) == 2
 
 
 def test_a_simulated_drive_is_on_the_scale_by_its_name() -> None:

@@ -21,10 +21,11 @@ KEY = "commit-scale"
 TITLE = "Commits a second by one client, beside published drives under ext4"
 _ROW_PX, _TOP_PX, _BOTTOM_PX = 42, 14, 56
 _LABEL_ABOVE, _DOT_PX, _GAP_PX, _NUMBER_PX = 0.4, 12, 8, 60
+OWN_TIME_CAPTION = "The program's own time, that of the measured computer, is in all of them."
 _CAPTION = (
     "The filled point is what the measured log writes would allow, the bar through it the 95\u00a0% "
     "interval. Hollow points are made of the mean latency of small durable writes that was published of each drive. "
-    "The program's own time is in all of them."
+    f"{OWN_TIME_CAPTION}"
 )
 
 
@@ -58,7 +59,8 @@ def commit_scales(verdict: Mapping[str, Any] | None, measured: str) -> Iterator[
             rate = replace(rate, value=left, low=None, high=None)
         if not rate.value:
             continue
-        places = [Place(_name(mark.title), rate_on(mark, program)) for mark in MARKS]
+        here = program.with_own_time(told["own_time_ns"])
+        places = [Place(_name(mark.title), rate_on(mark, here)) for mark in MARKS]
         places.append(Place(measured, rate.value, rate.low, rate.high, is_published=False))
         yield CommitScale(program, tuple(sorted(places, key=lambda place: place.rate)))
 

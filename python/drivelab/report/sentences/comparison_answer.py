@@ -145,7 +145,7 @@ def _answer(comparison: Comparison) -> str:
     judged = [row for row in comparison.rows if row.is_judged and row.verdict != "not comparable"]
     changed = [row for row in judged if row.verdict in ("slower", "faster")]
     if len(changed) == 1:
-        others = f"; the only one of {len(judged)} numbers that changed" if len(judged) > 1 else ""
+        others = _unchanged([row for row in judged if row is not changed[0]], comparison.margin)
         return f"{_change(changed[0], comparison, base, new)}{others}."
     if changed:
         return _changed(changed, len(judged), base, new, _burst_words(comparison))
@@ -158,13 +158,21 @@ def _answer(comparison: Comparison) -> str:
     return f"No difference between {new} and {base} was shown in {numbers}; that is no proof that there is none."
 
 
+def _unchanged(others: Sequence[MetricComparison], margin: float) -> str:
+    """What became of the numbers beside the only one that changed; what is within the margin may differ a little."""
+    if others and all(row.verdict == "equivalent" for row in others):
+        which = "the other number is" if len(others) == 1 else f"the other {len(others)} numbers are"
+        return f"; {which} equivalent within {format_percent(margin)}"
+    return f"; the only one of {len(others) + 1} numbers where a change was shown" if others else ""
+
+
 def _changed(changed: Sequence[MetricComparison], count: int, base: str, new: str, limit: str) -> str:
     """``xfs was 5 to 65 % faster than ext4 in 6 of 7 numbers``, and how many became slower, by how much."""
     told = []
     for verdict in ("slower", "faster"):
         rows = sorted((row for row in changed if row.verdict == verdict), key=size_of_change)
         if rows:
-            told.append((_span_of_changes(rows[0], rows[-1], verdict), len(rows)))
+            told.append((_span_of_changes(rows, verdict), len(rows)))
     (change, number), *others = told
     more = "".join(f", and {change} in {number}" for change, number in others)
     where = f"{number} of {count}" if number < count else "both" if count == 2 else f"all {count}"
@@ -182,11 +190,18 @@ def _burst_words(comparison: Comparison) -> str:
     return found[0] if found else ""
 
 
-def _span_of_changes(least: MetricComparison, most: MetricComparison, verdict: str) -> str:
-    """``2.3 to 1 400 times as fast``, ``5 to 65 % slower``."""
-    if size_of_change(most) >= TIMES_FROM:
+def _span_of_changes(rows: Sequence[MetricComparison], verdict: str, *, is_most_alone: bool = False) -> str:
+    """``2.3 to 1 400 times as fast``, ``5 to 65 % slower``; of rows in the order of their changes.
+
+    A latency that grows by half and a rate that falls by a third are one change with two percentages: where both are
+    told together, it is in times.
+    """
+    least, most = rows[-1 if is_most_alone else 0], rows[-1]
+    is_large = size_of_change(most) >= TIMES_FROM
+    if is_large or (verdict == "slower" and len({row.is_more_worse for row in rows}) > 1):
         unit = times_words(verdict)
-        ends = [number_text(size_of_change(row), 2).replace(THIN_SPACE, " ") for row in (least, most)]
+        digits = 2 if is_large else 3
+        ends = [number_text(size_of_change(row), digits).replace(THIN_SPACE, " ") for row in (least, most)]
     else:
         unit = f"% {verdict}"
         bare = [(replace(row.ratio, low=None, high=None), row.is_more_worse) for row in (least, most)]
@@ -212,7 +227,7 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
         return f"{_change(seen[0], comparison, base, new, verb='looked')}{because}."
     how = "faster" if looks["faster"] else "slower"
     rows = sorted(looks[how], key=size_of_change)
-    change = _span_of_changes(rows[0], rows[-1], how)
+    change = _span_of_changes(rows, how)
     where = _all_numbers(len(seen)) if len(rows) == len(seen) else f"{len(rows)} of {len(seen)} numbers"
     scatter = ", beyond the scatter of repeats" if all(row.is_beyond_repeats for row in rows) else ""
     return f"{new} looked {change} {than_words(change)} {base} in {where}{scatter}{because}."
@@ -233,7 +248,7 @@ def _by_pattern(looks: Mapping[str, Sequence[MetricComparison]], base: str, new:
     told: list[str] = []
     for how in ("faster", "slower"):
         rows = sorted(looks[how], key=size_of_change)
-        change, kinds = _span_of_changes(rows[0], rows[-1], how), names_in_words(patterns[how])
+        change, kinds = _span_of_changes(rows, how), names_in_words(patterns[how])
         told.append(f"{change} {'' if told else f'{than_words(change)} {base} '}at {kinds}")
     runs = "" if burst or not why else f"From {why}, "
     return f"{runs}{new} looked {', and '.join(told)}{burst}."
@@ -252,9 +267,8 @@ def _looked(how: str, rows: Sequence[MetricComparison]) -> str:
     """``11 faster (up to 30 %)``, ``1 slower (3 %)``, ``1 alike``."""
     if how == "alike":
         return f"{len(rows)} alike"
-    most = max(rows, key=size_of_change)
     up_to = "up to " if len(rows) > 1 else ""
-    times = _span_of_changes(most, most, how).replace(times_words(how), "times")
+    times = _span_of_changes(sorted(rows, key=size_of_change), how, is_most_alone=True).replace(times_words(how), "times")
     return f"{len(rows)} {how} ({up_to}{times.removesuffix(f' {how}')})"
 
 

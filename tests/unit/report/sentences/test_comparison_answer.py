@@ -115,6 +115,29 @@ def test_how_far_apart_reads_the_same_for_times_and_for_rates() -> None:
     ]
 
 
+def test_the_largest_change_of_times_and_rates_is_the_largest_on_one_scale() -> None:
+    """A latency 1.51 times as long is 51 % slower, a rate of 0.574 only 43 %, and yet it is the slower one."""
+    rate = replace(seen(0.574), metric="throughput_bytes_per_s", unit="B/s")
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    told = [
+        answers(Comparison(*sides, margin=0.05, rows=rows))[0]
+        for rows in ((seen(1.51), rate), (seen(1.51), rate, seen(0.9)))
+    ]
+    assert told[0].startswith("tuesday looked 1.51 to 1.74 times as slow as monday in both numbers")
+    assert told[1].endswith("of 3 numbers 1 looked faster (11 %) and 2 slower (up to 1.74 times).")
+
+
+def test_what_is_equivalent_is_not_said_to_be_unchanged() -> None:
+    rows = (replace(seen(0.8), verdict="faster"), replace(seen(0.965), verdict="equivalent"))
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    told = [
+        answers(Comparison(*sides, margin=0.05, rows=(rows[0], replace(rows[1], verdict=verdict))))[0]
+        for verdict in ("equivalent", "no difference shown")
+    ]
+    assert told[0].endswith("; the other number is equivalent within 5 %.")
+    assert told[1].endswith("; the only one of 2 numbers where a change was shown.")
+
+
 def test_advice_that_has_room_is_never_cut_in_a_sentence() -> None:
     notes = ("Below 3 runs a side nothing is judged. " * 3, "What there is to say. " * 30)
     sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
