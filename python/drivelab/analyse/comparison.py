@@ -152,9 +152,7 @@ def compare_sides(
     drafts: list[_Draft] = []
     left_out: dict[str, int] = {}
     # all levels of a workload are compared by one metric, as its own table has them
-    of_workload: dict[str, list[ComparedTrial]] = {}
-    for key in common:
-        of_workload.setdefault(key[1], []).extend((*cells[0][key], *cells[1][key]))
+    of_workload = {name: _of_workload(name, common, cells) for name in dict.fromkeys(key[1] for key in common)}
     for key in common:
         both = cells[0][key], cells[1][key]
         reasons = reasons_against([one.conduct for one in both[0]], [one.conduct for one in both[1]], factors)
@@ -235,6 +233,13 @@ def _cells(
         levels = tuple(sorted((name, level) for name, level in one.trial.levels.items() if name not in left_out))
         found.setdefault((one.place, one.workload, levels), []).append(one)
     return found
+
+
+def _of_workload(
+    name: str, common: Sequence[Key], cells: Sequence[Mapping[Key, Sequence[ComparedTrial]]]
+) -> list[ComparedTrial]:
+    """The trials of a workload on both sides, at all levels."""
+    return [trial for key in common if key[1] == name for side in cells for trial in side[key]]
 
 
 def _name(key: Key, trials: Sequence[ComparedTrial]) -> str:

@@ -302,9 +302,12 @@ _COMPRESSION_ORDER: Sequence[tuple[_Contents, int]] = (("random", 1), ("zeros", 
 def _layout_trial(target: TargetFacts, size: int) -> _Trial:
     """Writes the working range once, so that later reads find data; measured as a sequential write."""
     trial = _trial(target, "write", "sequential", 8, size, runtime_ms=7000)
-    state = "preallocated" if target.kind == "directory" else "overwrite"
+    is_new = target.kind == "directory"
+    state = "preallocated" if is_new else "overwrite"
     enough = {"enough_bytes": size, "enough_after": _ms(_LAYOUT_LEAST_MS)}
-    return replace(trial, pattern=trial.pattern.changed(file_state=state, ramp="0s", **enough))
+    # a first write may take longer than one over what is there, also with more outstanding
+    label = trial.label.replace("write,", "write of a new file,") if is_new else trial.label
+    return replace(trial, label=label, pattern=trial.pattern.changed(file_state=state, ramp="0s", **enough))
 
 
 _READ_DEPTHS: dict[AccessKind, tuple[int, int]] = {"sequential": (1, 8), "random": (1, 32)}

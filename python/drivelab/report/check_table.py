@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -82,21 +84,28 @@ def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent
     found: list[ReportedFinding] = []
     for one in (each for each in findings if each.code != TOLD_BY_NUMBERS):
         says = tuple((text, kept) for text, told in one.says if (kept := tuple(names & set(told))))
-        apart = says if len(says) <= _APART_MAX else _alike(says)
+        # by how much a number is not the drive's makes no difference
+        is_void = one.severity == "invalid"
+        apart = says if len(says) <= _APART_MAX and not is_void else _alike(says, math.inf if is_void else _TIMES_MAX)
         is_of_all = names <= set(one.trials)
         if not one.trials or (is_of_all and len(apart) == 1):
             found.append(replace(one, number=0, says=tuple(apart) if one.trials else one.says))
         else:
             found += [replace(one, number=1, says=(said,)) for said in apart]
-    numbers = [sum(one.number for one in found[: place + 1]) for place in range(len(found))]
-    return [replace(one, number=number * one.number) for one, number in zip(found, numbers, strict=True)]
+    return _numbered(found)
 
 
-def _alike(says: Sequence[Said]) -> list[Said]:
-    """What is said with numbers not far apart, as one; what one trial did is not said of another."""
+def _numbered(notes: Sequence[ReportedFinding]) -> list[ReportedFinding]:
+    """Those that mark trials counted from 1."""
+    numbers = itertools.accumulate(int(one.number > 0) for one in notes)
+    return [replace(one, number=number if one.number else 0) for one, number in zip(notes, numbers, strict=True)]
+
+
+def _alike(says: Sequence[Said], times_max: float) -> list[Said]:
+    """What is said with numbers not further apart, as one; what one trial did is not said of another."""
     groups: list[list[Said]] = []
     for said in says:
-        fitting = (one for one in groups if merged_texts([text for text, _ in (*one, said)], _TIMES_MAX))
+        fitting = (one for one in groups if merged_texts([text for text, _ in (*one, said)], times_max))
         if group := next(fitting, None):
             group.append(said)
         else:
@@ -112,11 +121,13 @@ def that_fit(
 ) -> list[ReportedFinding]:
     """The notes without those that have no room and whose numbers tell them: a rate that fell, beside the first one."""
     fell = {trial.name for trial in trials if lasting_words(trial, RATE) or lasting_words(trial, THROUGHPUT)}
-    return [
-        one
-        for place, one in enumerate(notes)
-        if place < shown_count or one.code != _CLIFF or not set(one.trials) <= fell
-    ]
+    return _numbered(
+        [
+            one
+            for place, one in enumerate(notes)
+            if place < shown_count or one.code != _CLIFF or not set(one.trials) <= fell
+        ]
+    )
 
 
 def marks_of(trial: TrialContent, notes: Sequence[ReportedFinding]) -> str:

@@ -122,9 +122,8 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
         of = "" if is_of_all else trials_of(count, trial_count)
         return FindingLine(first.severity, first.text, _where_one(first.trial), first.code, of)
     of = _of_trials(members, count, targets) or f"{count} of {trial_count} trials"
-    ranges = _ranges(members)
     write = _WRITERS.get(first.code)
-    text = write(of, ranges) if write is not None else ""
+    text = write(of, _ranges(members)) if write is not None else ""
     if text:
         why = ", because of --quick" if is_quick and first.code == "short-measurement" else ""
         # what was asked for is no alarm
@@ -155,11 +154,24 @@ def _short_name(trial: str) -> str:
     return trial if len(trial) <= _NAME_WIDTH_MAX else f"{trial[: _NAME_WIDTH_MAX - 3]}..."
 
 
-def _ranges(members: Sequence[Finding]) -> dict[str, Range]:
-    """Between what the numbers of the evidence lie, over all trials; of those that at least half of the findings have.
+@dataclass(frozen=True, slots=True)
+class _Ranges:
+    """Between what numbers of the evidence lie over all findings of a kind, and how many of these have each."""
 
-    What only few have is not what the trials have in common.
-    """
+    ends: Mapping[str, Range]
+    carriers: Mapping[str, int]
+    # 0 where some finding stands for many trials: how many of them have a number is not known
+    finding_count: int
+
+    def of_most(self) -> dict[str, Range]:
+        """Those that at least half of the findings have: what only few have is not what the trials have in common."""
+        most = max(self.carriers.values(), default=0)
+        return {
+            name: ends for name, ends in self.ends.items() if 2 * self.carriers[name] >= (self.finding_count or most)
+        }
+
+
+def _ranges(members: Sequence[Finding]) -> _Ranges:
     found: dict[str, Range] = {}
     carriers: Counter[str] = Counter()
     for finding in members:
@@ -173,10 +185,11 @@ def _ranges(members: Sequence[Finding]) -> dict[str, Range]:
                 carriers[name] += 1
                 known = found.get(name, (low, high))
                 found[name] = (min(known[0], low), max(known[1], high))
-    return {name: ends for name, ends in found.items() if 2 * carriers[name] >= len(members)}
+    return _Ranges(found, carriers, 0 if any(one.trial_count for one in members) else len(members))
 
 
-def _short(of: str, ranges: Mapping[str, Range]) -> str:
+def _short(of: str, found: _Ranges) -> str:
+    ranges = found.of_most()
     if "measured_ns" not in ranges:
         return ""
     low, high = ranges["measured_ns"]
@@ -192,20 +205,26 @@ def _rounded_up(value: float) -> float:
     return (math.floor(value / size) + 1) * size
 
 
-def _others(of: str, ranges: Mapping[str, Range]) -> str:
-    """What disturbed the trials, the strongest sign first: a line that is cut keeps it."""
+def _others(of: str, found: _Ranges) -> str:
+    """What disturbed the trials, the strongest sign first: a line that is cut keeps it, however few trials have it."""
     last = (_BEFORE, _PRESSURE)
+    ranges = found.ends if found.finding_count else found.of_most()
     shown = sorted(_SIGNS_OF_OTHERS.keys() & ranges.keys(), key=lambda name: (name in last, -ranges[name][1]))
     told = {name: _span(*(f"{100 * end:.0f} %" for end in ranges[name])) for name in shown}
     if _PROCESSORS in told and "other_processors" in ranges:
         # runs of earlier versions have more than there are
         count = round(ranges["other_processors"][1] / ranges[_PROCESSORS][1])
         told[_PROCESSORS] = f"{_span(*(f'{min(end, count):.1f}' for end in ranges['other_processors']))} of {count}"
-    signs = [_SIGNS_OF_OTHERS[name].format(told[name]) for name in shown]
+    signs = []
+    for name in shown:
+        is_of_few = 2 * found.carriers[name] < found.finding_count
+        where = f" (in {found.carriers[name]} of them)" if is_of_few else ""
+        signs.append(f"{_SIGNS_OF_OTHERS[name].format(told[name])}{where}")
     return f"{of} were not alone: {'; '.join(signs)}" if signs else ""
 
 
-def _few(of: str, ranges: Mapping[str, Range]) -> str:
+def _few(of: str, found: _Ranges) -> str:
+    ranges = found.of_most()
     if not {"quantile", "operations"} <= ranges.keys():
         return ""
     low, high = ("the median" if at == 0.5 else f"p{round(100 * at, 6):g}" for at in ranges["quantile"])
@@ -215,7 +234,7 @@ def _few(of: str, ranges: Mapping[str, Range]) -> str:
     return f"{lack}; a lower bound stands beside the value"
 
 
-_WRITERS: dict[str, Callable[[str, Mapping[str, Range]], str]] = {
+_WRITERS: dict[str, Callable[[str, _Ranges], str]] = {
     "short-measurement": _short,
     FOREIGN_WORK: _others,
     "too-little-data": _few,

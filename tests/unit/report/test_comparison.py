@@ -86,7 +86,7 @@ def test_the_answer_names_the_levels_that_tell_a_workload_from_the_others() -> N
     levels = {"governor": "as-found", "filesystem": "ext4", "scheduler": "kyber"}
     other = levels | {"scheduler": "as-found", "filesystem": "xfs"}
     assert answers(comparison(row(2.0, levels=levels), row(1.0, "equivalent", levels=other)))[0].endswith(
-        "for 4 KiB appended + fdatasync, ext4, scheduler kyber; the only one of 2 numbers that changed."
+        "for 4 KiB appended + fdatasync, ext4, scheduler kyber; the other number is equivalent within 5 %."
     )
 
 

@@ -54,7 +54,9 @@ def test_what_a_few_trials_show_is_not_said_of_all() -> None:
         Finding("foreign-work", "warning", "y", f"t{number}", {"excess_read_share": 8.12}) for number in (9, 10)
     ]
     (line,) = finding_lines(findings, 17)
-    assert line.text == "11 of 17 trials were not alone: others used 1.0 of 2 processors"
+    # and yet the gravest sign is told, since one such trial may be worth nothing
+    told = "others read 812 % of what they moved (in 2 of them); others used 1.0 of 2 processors"
+    assert line.text == f"11 of 17 trials were not alone: {told}"
 
 
 def test_the_strongest_sign_stands_first_so_that_a_cut_line_keeps_it() -> None:

@@ -268,7 +268,9 @@ def _looked(how: str, rows: Sequence[MetricComparison]) -> str:
     if how == "alike":
         return f"{len(rows)} alike"
     up_to = "up to " if len(rows) > 1 else ""
-    times = _span_of_changes(sorted(rows, key=size_of_change), how, is_most_alone=True).replace(times_words(how), "times")
+    times = _span_of_changes(sorted(rows, key=size_of_change), how, is_most_alone=True).replace(
+        times_words(how), "times"
+    )
     return f"{len(rows)} {how} ({up_to}{times.removesuffix(f' {how}')})"
 
 

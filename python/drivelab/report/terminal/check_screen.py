@@ -5,12 +5,12 @@ Everything else that a check stored is in its page, and in the long text of `ter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import FOREIGN_WORK
-from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.judged_metric import LARGE_BLOCK_BYTES, RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
 from drivelab.model.names import in_brackets
 from drivelab.model.programs import PROGRAMS
@@ -41,12 +41,12 @@ from drivelab.report.outcome_words import SHORT_WORDS
 from drivelab.report.parts_of_text import clauses_within, first_in_few_words, parts_within
 from drivelab.report.reported_findings import ReportedFinding, ended
 from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.one_line_rows import kept_columns, one_line_rows
 from drivelab.report.terminal.text import OUTCOME_STYLES
 from drivelab.report.terminal.wrapped import WIDTH, line_count, one_line, wrapped
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
     from rich.text import Text
 
 # needs and warnings at most, and whether there are empty lines: as much of it as there is room for
@@ -129,7 +129,7 @@ def _parts(
     if surer := surer_words(answer.verdicts, command_line, is_busy=is_disturbed, is_simulated=is_simulated):
         parts.append(write.told("undecided", surer))
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
-    parts += [Text(), write.reads_beside_writes(others)] if others else []
+    parts += [Text(), *write.reads_beside_writes(others)] if others else []
     parts += [Text(), *write.warnings()] if warned else []
     return parts
 
@@ -245,7 +245,7 @@ class _Writer:
 
         names, shared = _shortened([trial.label for trial in trials])
         first = shared.split(" + ")[0].strip("+ ") or "durable write"
-        heads = (first, "median", "", "p99", "", "/s", "device\nwrites/op", "device\nflushes/op")
+        heads = (first, "median", "", "p99", "", "/s", "writes\nper op", "flushes\nper op")
         rows: list[tuple[str | Text, ...]] = []
         told = ""
         for trial, short in zip(trials, names, strict=True):
@@ -260,12 +260,16 @@ class _Writer:
             name = Text.assemble(self._clean(short), (self._marks(trial), "yellow"))
             commands = (_count(trial.estimate(f"device_{noun}_per_operation")) for noun in ("writes", "flushes"))
             rows.append((name, *p50, *p99, self._clean(often), *map(self._clean, commands)))
-        yield _fitted(heads, rows, (2, 4), self._width, (7, 6, 3))
+        # how often a second is nearly one over the median, and an interval is not in any other column
+        kept = kept_columns(heads, rows, self._width, (5, 2, 4, 7, 6, 3))
+        yield one_line_rows(heads, rows, kept, (2, 4))
         if told:
-            yield Text(self._clean(told), style="dim")
+            yield Text(self._clean(told if 5 in kept else told.replace("*", "commits/s:", 1)), style="dim")
 
-    def reads_beside_writes(self, trials: Sequence[TrialContent]) -> Table:
-        """Reads and writes of one size and depth beside each other, as rates."""
+    def reads_beside_writes(self, trials: Sequence[TrialContent]) -> Iterator[RenderableType]:
+        """Reads and writes of one size and depth beside each other, as rates, and which row wrote a file first."""
+        from rich.text import Text
+
         shapes: dict[tuple[int, int, str], dict[str, TrialContent]] = {}
         for trial in trials:
             shapes.setdefault(shape_of(trial), {})[trial.operation] = trial
@@ -274,22 +278,29 @@ class _Writer:
         for shape, by_operation in shapes.items():
             cells = [self._rate(by_operation.get(operation), shape[2]) for operation in ("read", "write")]
             rows.append((names[shape], *cells[0], *cells[1]))
-        return _fitted((region_words(trials), "read", "", "write", ""), rows, (2, 4), self._width)
+        is_there = {operation for by_operation in shapes.values() for operation in by_operation}
+        read, write = (word if word in is_there else "" for word in ("read", "write"))
+        heads = (region_words(trials), read, "", "", write, "", "")
+        kept = kept_columns(heads, rows, self._width, (2, 5))
+        yield one_line_rows(heads, rows, kept, (2, 3, 5, 6))
+        first, over = (shapes.get((LARGE_BLOCK_BYTES, depth, "sequential"), {}).get("write") for depth in (8, 1))
+        if first and over and first.workload.get("file_state") == "preallocated" and _is_faster(over, first):
+            yield Text("QD8 wrote a new file, QD1 over what was there", style="dim")
 
     def _latency(self, estimate: Estimate | None) -> tuple[str, Text]:
         return self._number(estimate, latency_text)
 
-    def _rate(self, trial: TrialContent | None, order: str) -> tuple[str, Text]:
+    def _rate(self, trial: TrialContent | None, order: str) -> tuple[str, Text, Text]:
+        """A rate, its interval, and the marks of its warnings, which stay where the interval has no room."""
         from rich.text import Text
 
         if trial is None:
-            return "", Text()
+            return "", Text(), Text()
         metric = RATE if order == "random" else THROUGHPUT
-        marks = (self._marks(trial), "yellow")
+        marks = Text(self._marks(trial).strip(), "yellow")
         if told := lasting_words(trial, metric):
-            return told[0], Text.assemble((told[1], "dim"), marks)
-        value, interval = self._number(trial.estimate(metric), value_writer(metric))
-        return value, Text.assemble(interval, marks)
+            return told[0], Text(told[1], "dim"), marks
+        return *self._number(trial.estimate(metric), value_writer(metric)), marks
 
     def _number(self, estimate: Estimate | None, write: Callable[[float], str]) -> tuple[str, Text]:
         """A number with its unit, and its interval without it."""
@@ -330,33 +341,12 @@ class _Writer:
             yield Text(f"{marks}{codes}{more}: --details", style="dim")
 
 
-def _fitted(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str | Text]],
-    intervals: Sequence[int],
-    width: int,
-    then: Sequence[int] = (),
-) -> Table:
-    """A table on one line a row: where there is no room, first intervals, then other columns are left to the page."""
-    from rich.table import Table
-
-    kept = list(range(len(heads)))
-    left_out = [*intervals, *then]
-    while left_out and _width([[row[place] for place in kept] for row in (heads, *rows)]) > width:
-        kept.remove(left_out.pop(0))
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    for place in kept:
-        is_left = place == 0 or place in intervals
-        table.add_column(heads[place], justify="left" if is_left else "right", no_wrap=True, vertical="bottom")
-    for row in rows:
-        table.add_row(*(row[place] for place in kept))
-    return table
-
-
-def _width(lines: Iterable[Sequence[str | Text]]) -> int:
-    """Characters of the columns, and a gap behind each but the last."""
-    columns = zip(*lines, strict=True)
-    return sum(max(len(line) for cell in column for line in str(cell).split("\n")) + 1 for column in columns) - 1
+def _is_faster(one: TrialContent, other: TrialContent) -> bool:
+    """Whether a throughput lies beyond another one's interval."""
+    ours, theirs = (each.estimate(THROUGHPUT) for each in (one, other))
+    if ours is None or theirs is None or ours.value is None or theirs.value is None:
+        return False
+    return ours.value > (theirs.high or theirs.value)
 
 
 def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:

@@ -2,67 +2,23 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
-from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.content import ReportContent
 from drivelab.report.gather import gather
 from drivelab.report.joint_of import own_sentences
 from drivelab.report.reported_findings import reported
-from drivelab.report.terminal.check_screen import render_check_screen
-from drivelab.report.terminal.text import text_console
 from drivelab.store.read import StoredRun
-
-# the console adds where the page lies
-LINES_MAX = 25 - 2
-MakeEstimate = Callable[..., Estimate]
-
-
-def shown(content: ReportContent, *, plain: bool = False) -> list[str]:
-    """The lines that a console of 80 columns prints."""
-    file = io.StringIO()
-    text_console(file).print(render_check_screen(content, plain=plain))
-    return [line.rstrip() for line in file.getvalue().splitlines()]
-
-
-def trial(name: str, label: str, operation: str, estimates: dict[str, Estimate], **workload: Any) -> TrialContent:
-    return TrialContent(name, label, operation, estimates=estimates, workload=workload)
+from unit.report.terminal.check_screens import LINES_MAX, MakeEstimate, check_of, need, shown, whole_check
 
 
 @pytest.fixture
 def whole(make_estimate: MakeEstimate) -> ReportContent:
     """A check of a directory with every trial."""
-    durable = {
-        "iops": make_estimate(2630, 2600, 2660, "1/s"),
-        "total_latency_ns_p50": make_estimate(333_000, 320_000, 345_000),
-        "total_latency_ns_p99": make_estimate(950_000, 790_000, 1_250_000),
-        "device_writes_per_operation": make_estimate(3, 3, 3, "1"),
-        "device_flushes_per_operation": make_estimate(1, 1, 1, "1"),
-    }
-    rates = {
-        "iops": make_estimate(12_345, 12_000, 12_700, "1/s"),
-        "throughput_bytes_per_s": make_estimate(1.39e9, 1.37e9, 1.41e9, "B/s"),
-    }
-    trials = [
-        trial(f"sync-write-{size}", f"{size} B appended + fdatasync", "durable_write", durable)
-        for size in (512, 2300, 4096, 16384)
-    ]
-    for kind, size in (("sequential", 2**20), ("random", 4096)):
-        for depth in (1, 8):
-            for operation in ("read", "write"):
-                asked = {"block_sizes": [{"bytes": size}], "queue_depth": depth, "access": {"kind": kind}}
-                trials.append(trial(f"{kind}-{operation}-qd{depth}", "", operation, rates, **asked))
-    return ReportContent("check-a", "Check of /srv/a", "Is it fit?", tuple(trials))
-
-
-def need(name: str, outcome: str) -> dict[str, Any]:
-    return {"need": name, "title": name, "outcome": outcome, "sentence": f"{name}: 5 a second"}
+    return whole_check(make_estimate)
 
 
 def test_it_fits_a_screen_with_eight_needs_and_many_warnings(whole: ReportContent) -> None:
@@ -147,21 +103,8 @@ def test_what_is_undecided_says_what_would_decide_it(whole: ReportContent) -> No
 
 def test_a_need_without_a_limit_says_how_to_have_one(whole: ReportContent) -> None:
     lines = shown(replace(whole, verdict=need("PostgreSQL", "no_limit") | {"need": "postgres"}))
-    assert lines[1:3] == [
-        "-    PostgreSQL: 5 a second",
-        "     No limit is published for it; --at-least RATE makes this a yes or a no.",
-    ]
-
-
-def test_durable_writes_stand_by_their_size(whole: ReportContent) -> None:
-    sizes = (16384, 512, 4096, 2300)
-    (of,) = whole.trials[:1]
-    trials = tuple(
-        replace(of, name=f"sync-write-{size}", label=f"{size} B appended", workload={"block_sizes": [{"bytes": size}]})
-        for size in sizes
-    )
-    lines = shown(replace(whole, trials=trials))
-    assert [line.split()[0] for line in lines if " B " in line[:8]] == [f"{size}" for size in sorted(sizes)]
+    advice = "     No limit is published for it; --at-least RATE makes this a yes or a no."
+    assert lines[1:3] == ["-    PostgreSQL: 5 a second", advice]
 
 
 def test_every_stored_check_fits(stored_run: StoredRun) -> None:
@@ -169,71 +112,6 @@ def test_every_stored_check_fits(stored_run: StoredRun) -> None:
     if (content.facts.get("experiment") or {}).get("name") != "check":
         content = replace(content, trials=content.trials[:4])
     assert max(map(len, shown(content))) <= 80
-
-
-def test_a_durable_write_stands_with_its_intervals_and_its_commands(whole: ReportContent) -> None:
-    (line,) = (line for line in shown(whole) if line.startswith("2300 B"))
-    assert line.split() == [
-        "2300",
-        "B",
-        "333",
-        "us",
-        "320–345",
-        "950",
-        "us",
-        "790",
-        "us–1.25",
-        "ms",
-        "2",
-        "630",
-        "3",
-        "1",
-    ]
-
-
-def test_long_names_and_intervals_of_several_units_break_no_line(
-    whole: ReportContent, make_estimate: MakeEstimate
-) -> None:
-    wide = {"total_latency_ns_p50": make_estimate(889_000, 520_000, 1_050_000)}
-    wide["total_latency_ns_p99"] = make_estimate(1_350_000, 909_000, 12_500_000)
-    trials = [replace(one, label="160 B preallocated + fdatasync") for one in whole.trials[:1]]
-    trials = [replace(one, estimates={**one.estimates, **wide}) for one in (*trials, *whole.trials[1:4])]
-    lines = shown(replace(whole, trials=tuple(trials)))
-    (line,) = (line for line in lines if line.startswith("160 B"))
-    # the interval of the typical write is left to the page, and no row is broken
-    assert " ".join(line.split()) == "160 B preallocated 889 us 1.35 ms 909 us–12.5 ms 2 630 3 1"
-    assert max(map(len, lines)) <= 80
-    assert sum(line.endswith("flushes/op") for line in lines) == 1
-
-
-def test_a_trial_that_pauses_as_its_program_does_tells_how_often_that_commits(whole: ReportContent) -> None:
-    paused = replace(whole.trials[0], name="sync-write-postgres", workload={"pacing": {"think_ns": 620_000}})
-    content = replace(whole, trials=(paused, *whole.trials[1:4]))
-    assert sum("2 630" in line for line in shown(content)) == 3
-    told = {"commits_per_s": {"value": 5340.0}, "log_latency": {"value": 131_300.0}, "own_time_ns": 56_000}
-    forecast = need("postgres", "no_limit") | {"forecast": told}
-    for verdict in (forecast, {"verdicts": [need("etcd", "pass"), forecast]}):
-        lines = shown(replace(content, verdict=verdict))
-        assert any(line.startswith("512 B") and "5 340* " in line for line in lines)
-        assert "* 1 s / (131 us mean write + 56 us of PostgreSQL's own)" in lines
-
-
-def test_the_parts_of_a_commit_add_up_to_how_often_it_happens(whole: ReportContent) -> None:
-    paused = replace(whole.trials[0], name="sync-write-etcd", workload={"pacing": {"think_ns": 500_000}})
-    told = {"commits_per_s": {"value": 103.8}, "log_latency": {"value": 7_830_000.0}, "own_time_ns": 500_000}
-    lines = shown(replace(whole, trials=(paused,), verdict=need("etcd", "pass") | {"forecast": told}))
-    assert "* 1 s / (7.83 ms mean write + 500 us of etcd's own + 1.30 ms of other syncs)" in lines
-
-
-def check_of(trial: str, metric: str, value: tuple[float, float, float], limit: float) -> dict[str, Any]:
-    """A limit as a verdict stores it, met or at least not missed."""
-    unit, direction = ("ns", "at_most") if "latency" in metric else ("1/s", "at_least")
-    is_met = value[2] <= limit if direction == "at_most" else value[1] >= limit
-    threshold = {"trial": trial, "metric": metric, "direction": direction, "limit": limit, "unit": unit}
-    threshold |= {"text": "within {value}", "force": "required", "source": ""}
-    estimate = dict(zip(("value", "low", "high"), value, strict=True)) | {"unit": unit, "sample_count": 9}
-    estimate |= {"effective_sample_count": 9.0, "method": ""}
-    return {"threshold": threshold, "estimate": estimate, "outcome": "pass" if is_met else "undecided"}
 
 
 def test_each_need_is_told_with_what_it_asks_for(whole: ReportContent) -> None:
@@ -279,47 +157,11 @@ def test_no_line_of_the_answer_is_cut(whole: ReportContent) -> None:
     assert not any("…" in line for line in lines)
 
 
-def test_reads_stand_beside_writes_of_their_shape(whole: ReportContent) -> None:
-    lines = shown(whole)
-    (large,) = (line for line in lines if line.startswith("sequential 1 MiB, QD8"))
-    assert large.count("1.39 GB/s 1.37–1.41") == 2
-    (small,) = (line for line in lines if line.startswith("random 4 KiB, QD1"))
-    assert small.count("12 300/s 12 000–12 700") == 2
-
-
-@pytest.mark.parametrize(
-    ("sizes", "head"),
-    [((2**32, 2**32), "within 4 GiB"), ((2**32, 2**30), "within 1 GiB to 4 GiB"), ((2**32, None), "")],
-)
-def test_their_table_tells_how_much_of_the_drive_they_cover(
-    whole: ReportContent, sizes: tuple[int | None, int | None], head: str
-) -> None:
-    def within(one: TrialContent) -> TrialContent:
-        size = sizes["write" in one.name]
-        return replace(one, workload=one.workload | ({"target": {"size_bytes": size}} if size else {}))
-
-    lines = shown(replace(whole, trials=tuple(map(within, whole.trials))))
-    (heads,) = (line for line in lines if line.split()[-2:] == ["read", "write"])
-    assert heads.partition("read")[0].strip() == head
-
-
 def test_all_failures_are_told_and_before_all_else(whole: ReportContent) -> None:
     needs = [need(f"need {number}", "fail" if number > 2 else "undecided") for number in range(9)]
     lines = shown(replace(whole, verdict={"outcome": "mixed", "sentence": "Not fit.", "verdicts": needs}))
     assert [line.split()[0] for line in lines[1:7]] == ["No"] * 6
     assert lines[7:10] == ["?    need 0: 5 a second", "?    also need 1, need 2", ""]
-
-
-def test_what_holds_for_every_trial_marks_none(whole: ReportContent) -> None:
-    names = [one.name for one in whole.trials]
-    text = f"this trial was not alone: 24 % of the requests were others' (awk); {'so it is ' * 9}"
-    everywhere = [Finding("foreign-work", "warning", text, name) for name in names]
-    once = Finding("cliff", "invalid", "throughput fell", "random-read-qd1")
-    lines = shown(replace(whole, findings=reported([*everywhere, once])))
-    told = "! this trial was not alone: 24 % of the requests were others' (awk) (all trials)"
-    assert told in [" ".join(line.split()) for line in lines]
-    assert [line for line in lines if "x1" in line and not line.startswith("random")][-1].startswith("x1")
-    assert not any("!2" in line for line in lines)
 
 
 def test_a_line_ends_where_a_part_of_the_sentence_does(whole: ReportContent) -> None:
@@ -341,23 +183,6 @@ def test_a_target_is_told_by_where_it_is(whole: ReportContent) -> None:
     drive = {"vendor": "Maker", "model": "Drive of a very long name " * 3, "serial": "1"}
     facts["targets"][0]["facts_before"] = before | {"filesystem": {"type": "xfs"}, "drives": [drive]}
     assert shown(replace(whole, facts=facts))[0] == "/srv/volume   xfs"
-
-
-def test_a_bound_is_no_number(whole: ReportContent, make_estimate: MakeEstimate) -> None:
-    bound = {"total_latency_ns_p50": make_estimate(None, 900_000, None), "iops": make_estimate(None, None, None, "1/s")}
-    only = trial("sync-write-512", "512 B appended + fdatasync", "durable_write", bound)
-    text = "\n".join(shown(replace(whole, trials=(only,))))
-    assert "≥ 900 us" in text
-    assert "?" in text
-    # the largest of 41 is no bound of their p99
-    largest = replace(make_estimate(None, 22_900_000, None), observed=37.2e6)
-    few = replace(only, estimates={"total_latency_ns_p99": largest})
-    lines = "\n".join(shown(replace(whole, trials=(few,))))
-    assert "≥ 22.9 ms" in lines
-    assert "37.2" not in lines
-    few = replace(only, estimates={"total_latency_ns_p99": replace(largest, low=None)})
-    assert "seen 37.2 ms" in "\n".join(shown(replace(whole, trials=(few,))))
-    assert "\n".join(shown(replace(whole, trials=(only,)), plain=True)).isascii()
 
 
 @pytest.mark.parametrize(("share", "is_told"), [(0, False), (0.5, False), (0.75, True), (1, True)])
