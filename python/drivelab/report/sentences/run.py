@@ -88,8 +88,10 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     # that no target is ahead answers nothing: what larger sizes cost comes first
     answers = sizes if ahead and NOT_APART in ahead[0] else ()
     every = (*answers, *ahead[:1], *leads, *ahead[1:], *(sizes if not answers else ()), *values, *told)
-    # what may not last limits the first of them
-    return first_in_few_words((*every[:1], *perhaps_burst_sentences(answer), *every[1:]))[:SENTENCES_MAX]
+    # what may not last limits the first of them; what is behind the first that is too long answers less than the others
+    split = first_in_few_words(every[:1])
+    behind = (*every[1:], *split[1:]) if leads else (*split[1:], *every[1:])
+    return (*split[:1], *perhaps_burst_sentences(answer), *behind)[:SENTENCES_MAX]
 
 
 def phase_sentences(answer: RunAnswer) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from drivelab.model.operations_apart import plural
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.report.combination_labels import own_factors
+from drivelab.report.parts_of_text import FIRST_WORDS_MAX, name_in, word_count
 from drivelab.report.sentences.ahead import ahead_sentences
 from drivelab.report.sentences.contest import Contest, without_chance
 from drivelab.report.sentences.contests import contests
@@ -32,7 +33,10 @@ def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
     by_title: dict[str, list[Contest]] = {}
     for contest in without_chance([*contests((ResultSet("", "", "", "", observations=observations),))]):
         by_title.setdefault(contest.title, []).append(contest)
-    yield from ahead_sentences(list(by_title.items()), DriveNames())
+    for sentence in ahead_sentences(list(by_title.items()), DriveNames()):
+        # of the only workload of a run its name is known, and how sure it is weighs more
+        is_long = len(by_title) == 1 and word_count((sentence,)) > FIRST_WORDS_MAX
+        yield sentence.replace(f" at {name_in(next(iter(by_title)))}", "", 1) if is_long else sentence
 
 
 def _observation(one: CombinationResult, metric: str, left_out: set[str]) -> Observation:

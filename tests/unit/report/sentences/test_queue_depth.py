@@ -100,6 +100,15 @@ def test_the_best_depth_of_each_target_is_told_behind_which_is_fastest() -> None
     )
 
 
+def test_what_was_asked_is_answered_and_how_sure_the_lead_is_however_long_that_takes() -> None:
+    rates = {"a drive": 1e4, "another one": 8e3, "the third of them": 100.0}
+    rows = [at(depth, rate * depth, target) for target, rate in rates.items() for depth in DEPTHS]
+    told = list(map(plain_text, run_sentences(RunAnswer(tuple(rows)))))
+    assert told[0].startswith("a drive is 25 % faster than another one and 100 times as fast as the third of them")
+    assert told[0].endswith("beyond the scatter in all 6 combinations.")
+    assert told[1].startswith("Best trade: 32 or more at a time on a drive")
+
+
 def test_of_several_workloads_each_has_its_best_depths() -> None:
     rows = [at(depth, 1e4 * depth, target) for target in ("sdb", "sdc") for depth in DEPTHS]
     rows += [replace(one, workload="other", label="Other reads") for one in rows]
