@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from drivelab.analyse.comparability import reasons_against
 from drivelab.analyse.compared_metrics import shown_metrics
-from drivelab.analyse.comparison import ComparedTrial, Key, compared_row
+from drivelab.analyse.comparison import ComparedTrial, Key, compared_row, judged_together
 from drivelab.analyse.moderation import moderated
 from drivelab.model.comparison import MetricComparison
 from drivelab.model.distributions import student_t, two_sided_p
@@ -105,9 +105,9 @@ def _judged(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mappin
 
 def _numbers(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mapping[str, Unit]) -> Iterator[_Number]:
     cells = [_cells(run) for run in (*earlier, newest)]
-    workloads: dict[str, list[ComparedTrial]] = {}
-    for (_, workload, _), trials in cells[-1].items():
-        workloads.setdefault(workload, []).extend(trials)
+    workloads: dict[tuple[str, str], list[ComparedTrial]] = {}
+    for key, trials in cells[-1].items():
+        workloads.setdefault(judged_together(key), []).extend(trials)
     for key, trials in cells[-1].items():
         alike = [
             found
@@ -115,7 +115,7 @@ def _numbers(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mappi
             if (found := one.get(key))
             and not reasons_against([each.conduct for each in found], [each.conduct for each in trials])
         ]
-        metric = shown_metrics(trials, workloads[key[1]])[0]
+        metric = shown_metrics(trials, workloads[judged_together(key)])[0]
         values = [_value(one, metric) for one in (*alike, trials)]
         if values[-1] is None or metric not in units:
             continue

@@ -16,6 +16,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, THROUGHPUT
 from drivelab.model.metric import metric_of
+from drivelab.model.names import counted
 from drivelab.model.operations_apart import operations_apart, plural
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ AUTO = "auto"
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # what people type for it
 _ALSO = {"bonnie++": "bonnie", "fio-json": "fio", "pg-test-fsync": "pg_test_fsync"}
+_FILES_NAMED = 3
 _SHOWN_TRIALS = 40
 
 
@@ -162,29 +164,40 @@ def _document(sources: Sequence[ImportedSource], plan: ImportedPlan, directory: 
 
 
 def _print(sources: Sequence[ImportedSource], plan: ImportedPlan, directory: Path | None) -> None:
-    from drivelab.report.terminal.clean_text import terminal_text
+    from drivelab.report.terminal.wrapped import WIDTH, wrapped
 
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
     for line in _lines(sources, plan, directory):
-        print(terminal_text(line, plain))
+        indent = f"{' ' * (len(line) - len(line.lstrip(' ')))}  "
+        print("\n".join(wrapped(line, WIDTH, plain, indent)))
     if directory is not None:
         print(f"report: drivelab report {shlex.quote(str(directory))}")
 
 
 def _lines(sources: Sequence[ImportedSource], plan: ImportedPlan, directory: Path | None) -> list[str]:
-    lines = []
+    """The numbers first, then what limits them, each once."""
+    files: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     for one in sources:
-        count = len(one.foreign.trials)
-        lines.append(f"{one.file.source.name}: {one.foreign.program}, {count} result{'s' if count > 1 else ''}")
-        lines += [f"  - {note}" for note in one.foreign.notes]
-    lines.append(f"targets: {', '.join(plan.targets)}")
-    lines += [f"factor {name}: {', '.join(levels)}" for name, levels in plan.factors.items()]
+        files.setdefault(one.foreign.program, []).append(one.file.source.name)
+        for note in one.foreign.notes:
+            notes.setdefault(note, []).append(one.file.source.name)
+    lines = [f"{counted(len(plan.trials), 'result')} on {', '.join(plan.targets)}"]
+    lines += [f"by {program}: {_names(names)}" for program, names in files.items()]
     for placed in plan.trials[:_SHOWN_TRIALS]:
-        lines.append(f"  {placed.name}: {placed.trial.failure or _numbers(placed.trial)}")
+        lines.append(f"  {placed.label}: {placed.trial.failure or _numbers(placed.trial)}")
     if len(plan.trials) > _SHOWN_TRIALS:
         lines.append(f"  and {len(plan.trials) - _SHOWN_TRIALS} more")
+    for note, of in notes.items():
+        lines.append(f"- {note}{f' ({_names(of)})' if len(of) < len(sources) else ''}")
     lines.append(f"imported into {directory}" if directory else "nothing was written (--dry-run)")
     return lines
+
+
+def _names(files: Sequence[str]) -> str:
+    """The files, of many the first."""
+    shown = ", ".join(files[:_FILES_NAMED])
+    return f"{shown} and {len(files) - _FILES_NAMED} more" if len(files) > _FILES_NAMED else shown
 
 
 def _numbers(trial: ForeignTrial) -> str:

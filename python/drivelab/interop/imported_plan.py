@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from drivelab.interop.fio.logs import joined_logs
 from drivelab.interop.foreign import ForeignFile, ForeignTrial, Kind
 from drivelab.model.errors import DrivelabError
-from drivelab.model.level_words import is_quantity, level_size
+from drivelab.model.level_words import is_quantity, level_phrase, level_size, level_text
 from drivelab.model.names import free_name
 from drivelab.model.setting import SettingName
 from drivelab.store import layout
@@ -23,6 +23,9 @@ _FIGURES: dict[Kind, list[str]] = {
     "bonnie": ["block-throughput", "metadata-rates", "seeks"],
     "diskbenchmark": ["latency-over-size"],
 }
+# parameters of a job of fio that tell what it does, as fio calls them; what is in no words of its own has none
+_OF_A_JOB = {"rw": "", "block_size": "", "queue_depth": "iodepth", "job_count": "numjobs", "durability": ""}
+_UNTOLD = ("1", "none", "")
 _NAMED_SETTINGS = (*get_args(SettingName), "filesystem")
 
 
@@ -151,6 +154,7 @@ def plan_import(files: Sequence[ForeignFile], drive: str = "") -> ImportedPlan:
         {key: trial.parameters[key] for key in factors.get(trial.workload, ()) if key in trial.parameters}
         for _, trial in results
     ]
+    results = [(file, _described(trial, factors.get(trial.workload, ()))) for file, trial in results]
     placed = tuple(_placed(results, [targets[place] for place in places], levels))
     known: dict[str, dict[str, None]] = {}
     of_workloads: dict[str, dict[str, None]] = {}
@@ -164,6 +168,15 @@ def plan_import(files: Sequence[ForeignFile], drive: str = "") -> ImportedPlan:
         factors={key: tuple(_in_order(found)) for key, found in known.items()},
         factor_workloads={key: tuple(found) for key, found in of_workloads.items()},
     )
+
+
+def _described(trial: ForeignTrial, factors: Sequence[str]) -> ForeignTrial:
+    """A job of fio with what it does beside its name, as fio calls it: ``job a (randread, 4 KiB, iodepth 8)``."""
+    told = {key: trial.parameters.get(key, "") for key in _OF_A_JOB if key not in factors}
+    words = [
+        f"{_OF_A_JOB[key]} {level_text(key, level)}".strip() for key, level in told.items() if level not in _UNTOLD
+    ]
+    return replace(trial, title=f"job {trial.title} ({', '.join(words)})") if "rw" in trial.parameters else trial
 
 
 def _labels(places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -217,7 +230,7 @@ def _placed(
         name = free_name(f"{slug}-r{repeat}", names, f"{slug}-n{{1}}-r{repeat}")
         names.add(name)
         group = groups.setdefault((id(file), trial.together), len(groups) + 1) if trial.together else 0
-        words = ", ".join([trial.title, *(f"{factor} {level}" for factor, level in at.items())])
+        words = ", ".join([trial.title, *(level_phrase(factor, level) for factor, level in at.items())])
         yield PlacedTrial(trial, file, name, target, words, at, repeat, group)
 
 

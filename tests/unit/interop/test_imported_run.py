@@ -150,6 +150,30 @@ def test_an_imported_run_is_compared_with_an_own_one(tmp_path: Path, capsys: pyt
     assert {"what": "measured by", "base": ["fio 3.33"], "new": ["drivelab"]} in found["differences"]
 
 
+def test_two_depths_of_one_job_are_told_with_their_numbers_and_what_the_job_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Measured once each no change can be judged, and what was measured is still the answer."""
+    files = []
+    job = json.loads((FOREIGN / "fio-3.33-deep-syncs.json").read_text())
+    for depth in ("1", "8"):
+        options = {"rw": "randread", "bs": "4k", "iodepth": depth, "ioengine": "libaio", "filename": "/dev/sdb"}
+        told = {**job, "global options": {}, "jobs": [job["jobs"][0] | {"jobname": "a", "job options": options}]}
+        path = tmp_path / f"{depth}.json"
+        path.write_text(json.dumps(told))
+        files.append(str(path))
+    assert run_program(["import", *files, "--out", str(tmp_path / "runs")]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 results on sdb\nby fio 3.33: 1.json, 8.json\n  job a (randread, 4 KiB), queue depth 1: ")
+    notes = [line for line in out.splitlines() if line.startswith("- ")]
+    assert len(notes) == len(set(notes)) > 0
+    assert run_program(["report", str(next((tmp_path / "runs").iterdir())), "--text"]) == 0
+    first = capsys.readouterr().out.split("\n\n")[0]
+    assert first.startswith("Job a (randread, 4 KiB): ")
+    assert "queue depth" in first
+    assert "no effect" not in first
+
+
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["import", "bonnie++", str(FOREIGN / "bonnie-1.98.csv"), "--dry-run", "--json", "--out", str(tmp_path)]
     assert run_program(arguments) == 0

@@ -172,7 +172,7 @@ def test_block_devices_of_ioping_are_targets_of_their_own(tmp_path: Path, capsys
         path.write_text(BLOCK_DEVICE.format(path=f"/dev/{name}", first="400.0" if name == "sda" else "500.0"))
         files.append(str(path))
     assert run_program(["import", *files, "--out", str(tmp_path / "runs")]) == 0
-    assert "targets: sda, sdb" in capsys.readouterr().out
+    assert "2 results on sda, sdb\nby ioping" in capsys.readouterr().out
     run = open_run(next((tmp_path / "runs").iterdir()))
     rows = run.trials.to_pylist()
     assert [(row["target"], row["repeat"]) for row in rows] == [("sda", 1), ("sdb", 1)]

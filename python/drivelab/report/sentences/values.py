@@ -61,14 +61,19 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
         )
     elif len(groups) == 1 and (change := _change_of_curve(next(iter(groups.values())), factor)):
         yield f"{capitalised(rows[0].label)}: {change}."
-    # of two numbers the change tells
-    elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1:
+    # of two numbers the change tells, where there is anything to judge it by
+    elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1 or _are_single(rows):
         told = [
             f"{_of_levels(members, factor, _beside(members, varied[1:]))}{_open_words(answer, members, factor)}"
             for members in groups.values()
         ]
         both = "; ".join(told)
         yield from (f"{capitalised(one)}." for one in ([both] if len(both.split()) <= WORDS_MAX else told))
+
+
+def _are_single(rows: Sequence[CombinationResult]) -> bool:
+    """Whether every combination was measured once, so that no change between them can be judged."""
+    return all(one.trial_count == 1 for one in rows)
 
 
 def _open_words(answer: RunAnswer, members: Sequence[CombinationResult], factor: str) -> str:
