@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,5 +59,9 @@ def test_a_check_of_another_directory_on_the_drive_is_told_with_its_place(kept: 
     history = history_of(kept.runs(), TARGET)
     told = " ".join(history_lines(history, plain=False))
     assert "The newest check (2026-02-02 12:00, of /srv/other): Yes, this carries etcd" in told
-    assert "The same drive had runs at /srv/other, too" in told
+    assert "Runs at /srv/other are of the same drive" in told
     assert "of /srv/other" not in " ".join(history_lines(history_of(kept.runs(), "/srv/other"), plain=False))[:80]
+    # a third place on the drive has no check of its own, and is not said to have
+    third = " ".join(history_lines(replace(history, target="/srv/third"), plain=False))
+    assert third.startswith(f"No check of /srv/third itself is kept, but of its drive, at /srv/other, {TARGET}.")
+    assert not history.is_of_other_places

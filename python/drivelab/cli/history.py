@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -67,6 +68,9 @@ def command(
     """
     kept = list(readable_runs())
     history = history_of(kept, target, with_every_kind=all_runs)
+    if target not in history.places and os.path.exists(target):
+        # runs know where they were made by the whole path
+        history = replace(history, target=os.path.realpath(target))
     # checks have numbers; other runs are told by what they came to
     in_short = [] if history.has_numbers else _in_short(history, kept)
     if in_short:

@@ -179,9 +179,16 @@ class History:
 
     @property
     def places_words(self) -> str:
-        """``The drive beneath /a had runs at /b, /c, too``; empty where all were made at one place."""
+        """``Runs at /b, /c are of the same drive``; empty where all were made at one place, and where none was here."""
         others = [one for one in self.places if one != self.target]
-        return f"The same drive had runs at {', '.join(others)}, too" if others and len(self.places) > 1 else ""
+        is_told = len(others) < len(self.places) or not self.is_of_other_places
+        return f"Runs at {', '.join(others)} are of the same drive" if is_told and others and self.places[1:] else ""
+
+    @property
+    def is_of_other_places(self) -> bool:
+        """Whether a directory or file was asked for of which no run is kept, but of others on its drive."""
+        is_drive = self.target.startswith("/dev/") or not self.target.startswith("/")
+        return not is_drive and bool(self.places) and self.target not in self.places
 
     @property
     def left_of_burst_words(self) -> str:

@@ -88,7 +88,11 @@ def judged_sentences(history: History) -> list[str]:
     """
     rows = {row.run: row for row in history.rows}
     known = sorted((one for one in history.judged if one.rows), key=lambda one: not one.changed)
-    told = [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
+    told = []
+    if history.is_of_other_places:
+        what = "check" if history.has_numbers else "run"
+        told = [f"No {what} of {history.target} itself is kept, but of its drive, at {', '.join(history.places)}."]
+    told += [_changed(one, history) if one.changed else _unchanged(one, history) for one in known[:_KINDS_TOLD_MAX]]
     told += [] if known else _span(history)
     checks = [row for row in history.rows if row.experiment == "check" and row.answer]
     if checks and not known:
