@@ -80,14 +80,15 @@ def test_markdown_html_and_terminal_have_a_row_for_each(
 ) -> None:
     capsys.readouterr()
     assert run(["report", str(imported.directory), "--text", "--details"]) == 0
-    terminal = capsys.readouterr().out.partition("mixed on vda")[2].partition("\n\n")[0]
+    terminal = capsys.readouterr().out.partition("job mixed (randrw, 4 KiB, iodepth 4) on vda")[2].partition("\n\n")[0]
     page = re.sub(r"<[^>]*>", " ", re.sub(r"</tr>", "@", written(imported, "html").read_text()).replace("\n", " "))
     markdown = written(imported, "md", "--figures", "none").read_text()
     assert terminal
     for text in (page.replace("@", "\n"), markdown, terminal):
         plain = re.sub(r"(?<=\d)[\s ](?=\d{3})", "", text)
         for name, (_mean_ns, iops) in as_fio_tells.items():
-            rows = [line for line in plain.splitlines() if re.match(rf"[|\s]*(mixed, )?{name}s(?! and)\b", line)]
+            row = re.compile(rf"[|\s]*(job mixed \([^)]*\), )?{name}s(?! and)\b")
+            rows = list(filter(row.match, plain.splitlines()))
             assert rows
             assert all(f"{float(f'{iops:.3g}'):.0f}" in row for row in rows)
 

@@ -167,14 +167,17 @@ def _print(sources: Sequence[ImportedSource], plan: ImportedPlan, directory: Pat
     from drivelab.report.terminal.wrapped import WIDTH, wrapped
 
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
-    for line in _lines(sources, plan, directory):
+    for line in _lines(sources, plan):
         indent = f"{' ' * (len(line) - len(line.lstrip(' ')))}  "
         print("\n".join(wrapped(line, WIDTH, plain, indent)))
-    if directory is not None:
-        print(f"report: drivelab report {shlex.quote(str(directory))}")
+    # a path stays in one piece, to be copied
+    if directory is None:
+        print("nothing was written (--dry-run)")
+    else:
+        print(f"imported into {directory}\nreport: drivelab report {shlex.quote(str(directory))}")
 
 
-def _lines(sources: Sequence[ImportedSource], plan: ImportedPlan, directory: Path | None) -> list[str]:
+def _lines(sources: Sequence[ImportedSource], plan: ImportedPlan) -> list[str]:
     """The numbers first, then what limits them, each once."""
     files: dict[str, list[str]] = {}
     notes: dict[str, list[str]] = {}
@@ -190,7 +193,6 @@ def _lines(sources: Sequence[ImportedSource], plan: ImportedPlan, directory: Pat
         lines.append(f"  and {len(plan.trials) - _SHOWN_TRIALS} more")
     for note, of in notes.items():
         lines.append(f"- {note}{f' ({_names(of)})' if len(of) < len(sources) else ''}")
-    lines.append(f"imported into {directory}" if directory else "nothing was written (--dry-run)")
     return lines
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from drivelab import __version__
+from drivelab.cli.io_answer import io_answer
 from drivelab.cli.io_options import IoOptions, with_options_of
 from drivelab.cli.io_place import held_place
 from drivelab.cli.io_result import io_json, io_lines
@@ -91,8 +92,12 @@ def run_io(options: IoOptions) -> int:
     if options.as_json:
         print(json.dumps(document, indent=2))
     else:
-        for line in [*io_lines(document), *(_finding_text(finding, workload) for finding in findings)]:
-            print(wrapped(line))
+        void = [one for one in findings if one.severity == "invalid"]
+        limits = [_finding_text(one, workload) for one in findings if one not in void]
+        # no number is the answer where none is the drive's
+        first = [f"not to be trusted: {_finding_words(one, workload)}" for one in void]
+        for line in [*(first or [io_answer(workload, summary)]), *io_lines(document), *limits]:
+            print(wrapped(line), end="\n" * bool(line))
     _require_room(measured, target)
     if stop.is_set():
         return stop.exit_code
@@ -182,13 +187,17 @@ def _judge(measured: Measurement, target: TargetFacts) -> tuple[TrialSummary, li
 
 
 def _finding_text(finding: Finding, workload: Workload) -> str:
+    return f"  {finding.severity}: {_finding_words(finding, workload)}"
+
+
+def _finding_words(finding: Finding, workload: Workload) -> str:
     longer = f": --runtime {longer_runtime(workload.limits.runtime_ns)}"
     option = {MEASURE_LONGER: longer, USE_DIRECT_IO: ": --direct"}.get(finding.advice, "")
     if workload.tree is not None and finding.advice == MEASURE_LONGER:
         # what has used up its files has come to its end
         option = ": more --files, or --runtime where files are only read"
     advice = f" ({finding.advice}{option})" if finding.advice else ""
-    return f"  {finding.severity}: {finding.text}{advice}"
+    return f"{finding.text}{advice}"
 
 
 def longer_runtime(runtime_ns: int) -> str:

@@ -261,15 +261,18 @@ def _quantile_words(at: str) -> str:
 def latency_text(facts: Mapping[str, Any], estimates: Mapping[str, Any] | None = None) -> str:
     """A latency on one line: mean, quantiles and maximum; a quantile that is only a bound stands with ``≥``."""
     parts = [f"mean {format_duration_ns(facts['mean'])}"]
+    # a bound below a lower quantile tells nothing
+    highest = 0.0
     for at, value in facts["quantiles"].items():
         if at == "0.9":
             continue
         estimate = (estimates or {}).get(at)
         # of a quantile that is withheld its lower end may be known
         if estimate is not None and None in (value, estimate["value"]):
-            if estimate["low"] is not None:
+            if estimate["low"] is not None and estimate["low"] >= highest:
                 parts.append(f"{_quantile_words(at)} ≥ {format_duration_ns(estimate['low'])}")
         elif value is not None:
+            highest = value
             parts.append(f"{_quantile_words(at)} {format_duration_ns(value)}")
     return ", ".join([*parts, f"max {format_duration_ns(facts['max'])}"])
 

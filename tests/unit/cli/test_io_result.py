@@ -38,3 +38,9 @@ def test_no_quantile_is_skipped_that_is_known_as_a_bound() -> None:
         "0.9999": {"value": None, "low": 6000.0, "high": None},
     }
     assert latency_text(facts, estimates) == "mean 2 us, p99 4 us, p99.9 ≥ 5 us, p99.99 ≥ 6 us, max 9 us"
+
+
+def test_a_bound_below_a_lower_quantile_is_left_out() -> None:
+    facts = {"mean": 2000.0, "max": 9000, "quantiles": {"0.999": 6000, "0.9999": None}}
+    estimates = {"0.9999": {"value": None, "low": 5000.0, "high": None}}
+    assert latency_text(facts, estimates) == "mean 2 us, p99.9 6 us, max 9 us"
