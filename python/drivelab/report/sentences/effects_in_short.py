@@ -265,13 +265,16 @@ class _Words:
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]
         of_what = _some(factors, ", ", self.most) if len(factors) > self.most else either_in_words(factors)
         what = f"no {'other ' if is_other else ''}effect of {of_what}"
+        # of single combinations it is not said
+        counts = sorted({effect.combination_count for effect in effects})
+        average = f" on average over {counts[-1]} combinations" if counts[0] > 1 else ""
         if self.unchanged is not None and change_size(self.unchanged) >= _SHARE:
             # what so many repeats make of nothing says why the others are not believed
             ratios = self.unchanged.block_ratios
             times = f"{number_text(min(ratios), 2)} to {number_text(max(ratios), 2)} times"
             took = f"{_subject(self.unchanged)}, which changes nothing, came to {times} the baseline"
             return f"with {repeats} no effect is clear, since {took}; it takes a steadier machine"
-        return f"with {repeats} {what} is clear; {it_takes}"
+        return f"with {repeats} {what} is clear{average}; {it_takes}"
 
     def _numbers(self, effect: LevelEffect) -> str:
         """The numbers of both levels where they are of one pair of combinations."""
