@@ -208,6 +208,8 @@ def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> Drive
     chosen = next((argument for argument in arguments if argument in BY_NAME), None)
     do = " ".join(word for word in ("drivelab", chosen, "--help") if word)
     what = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
+    # the library that reads numbers speaks of its own parsing
+    what = re.sub(r"Input should be (a valid \w+), unable to parse string as .*", r"it is not \1", what)
     if chosen and "unexpected extra argument" in what:
         do = BY_NAME[chosen].one_at_a_time or do
     for word, instead in _NO_COMMANDS.items():

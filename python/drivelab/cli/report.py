@@ -24,7 +24,7 @@ from drivelab.cli.report_output import (
     named_place,
     write_report,
 )
-from drivelab.cli.report_sources import MATCHING, followed_source, matching_pages, split_sources
+from drivelab.cli.report_sources import MATCHING, followed_source, matching_pages, split_sources, with_pages
 from drivelab.cli.run_results import print_results, print_text
 from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.errors import DrivelabError
@@ -32,7 +32,7 @@ from drivelab.model.price import parse_priced
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import EXPLAIN
-from drivelab.reference.load import PREFIX, load_reference
+from drivelab.reference.load import PREFIX, load_reference, reference_names
 from drivelab.report.formats import SUFFIXES, Format, PictureFormat
 from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint
@@ -62,7 +62,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="RUN...",
-            help="Directories of runs, or their names where runs are kept; reference:PAGE for published numbers.",
+            help="Directories of runs, or their names where runs are kept; published pages: "
+            + ", ".join(reference_names()),
         ),
     ],
     format_name: Annotated[
@@ -113,11 +114,12 @@ def command(
     place = named_place(out, format_name)
     chosen = chosen_format(format_name, place, is_brief=brief)
     asked = _Asked(chosen, place, chosen_pictures(figures, chosen, is_brief=brief), brief, as_json)
-    program = followed_source(run)
+    named = with_pages(run)
+    program = followed_source(named)
     if program is not None:
         _require_no_numbers({"--with-reference": with_reference is not None, "--price": price is not None})
         return _report_program(program, asked, text=text, details=details)
-    runs, pages = split_sources(run)
+    runs, pages = split_sources(named)
     answers = [answer_of_run(stored, SHOWN_METRICS) for stored in runs]
     if with_reference is not None:
         pages = _with_pages(with_reference, pages, [*map(result_set_of, runs, answers)])

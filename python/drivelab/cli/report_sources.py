@@ -11,7 +11,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.reference.load import PREFIX, load_reference, reference_names
 from drivelab.report.tables.small_writes import is_small_write
-from drivelab.store.find_run import find_run
+from drivelab.store.find_run import find_run, stored_in
 from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
 from drivelab.store.read import StoredRun
 
@@ -38,6 +38,15 @@ def with_matching(arguments: Sequence[str]) -> list[str]:
         for argument, after in zip(options, following, strict=True)
     ]
     return [*filled, *arguments[len(options) :]]
+
+
+def with_pages(names: Sequence[str]) -> list[str]:
+    """The names as typed, those of published pages with what means one: a run or a path of that name comes first."""
+    pages = reference_names()
+    return [
+        f"{PREFIX}{name}" if name in pages and stored_in(name) is None and not Path(name).exists() else name
+        for name in names
+    ]
 
 
 def followed_source(names: Sequence[str]) -> StoredFollowed | None:

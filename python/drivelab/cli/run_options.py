@@ -19,7 +19,8 @@ TargetsArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TARGET...",
-        help="Block devices, directories, scratch:SIZE, or RAID sets: raid5:A,B,C. A job file may name its own.",
+        help="Block devices, directories, scratch:SIZE, RAID sets (raid5:A,B,C), or simulated drives "
+        "(drivelab drives --simulated). A job file may name its own.",
     ),
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="Fewer repeats and less data: a first look.")]
