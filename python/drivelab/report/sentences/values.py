@@ -171,19 +171,22 @@ def _change_of_curve(members: Sequence[CombinationResult], factor: str) -> str:
     by = f"{count} repeats" if count > 1 else "one repeat"
     is_near = times_apart(mine.median, its.median) < DIFFERS_FROM
     ends = [end for one in (mine, its) for end in one.ends if end is not None]
-    # what may be another rate altogether, or that nothing tells the scatter of, is not told as the same
-    is_alike = is_near and count > 1 and is_apart is not None and times_apart(min(ends), max(ends)) < ABOUT_THE_SAME
+    # what may be another rate altogether is not told as the same, and what was measured once is only told to look it
+    is_narrow = is_near and (not ends or times_apart(min(ends), max(ends)) < ABOUT_THE_SAME)
+    is_alike = is_narrow and count > 1 and is_apart is not None
     if is_apart is None and not is_near:
         return ""
-    if not is_alike and not is_apart:
+    looks_alike = is_narrow and count == 1 and not is_apart
+    if not is_alike and not is_apart and not looks_alike:
         told = [f"{_value(one)} at {levels_phrase({factor: one.levels[factor]})}" for one in (last, first)]
         return f"{names_in_words(told)}, not told apart by {by} of each"
     is_more_slower = metric_of(metric).better == "low"
-    change = "as fast" if is_alike else change_between(mine.median, its.median, is_more_slower=is_more_slower)
-    than = "as" if is_alike else than_words(change)
+    as_fast = "as fast" if is_alike else "looked as fast" if looks_alike else ""
+    change = as_fast or change_between(mine.median, its.median, is_more_slower=is_more_slower)
+    than = "as" if as_fast else than_words(change)
     at_first = level_text(factor, first.levels[factor])
     where = f"at {levels_phrase({factor: last.levels[factor]})} {than} at {at_first}"
-    return f"{change} {where}, {_value(last)} against {_value(first)}"
+    return f"{change} {where}, {_value(last)} against {_value(first)}{'; one repeat of each' * looks_alike}"
 
 
 def _lead(answer: RunAnswer, groups: Sequence[Sequence[CombinationResult]], factor: str) -> str:
