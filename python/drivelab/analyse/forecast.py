@@ -29,6 +29,8 @@ _PROCESSOR_SHARES = (6.0, 0.5)
 _SYNCS_AT_WORST = 2.1
 # of a range whose ends are so many times apart the middle is not told first; a program's own time makes 4.5 of it
 _WIDE = 8
+# a wider band of several clients tells a reader nothing: it stays in the stored verdict
+_TOLD_BAND_MAX = 4.0
 
 
 def forecast(
@@ -185,9 +187,10 @@ def forecast_text(
         verb = " at first commit" if is_at_first else f" commit{about}"
         told = f"{title} would{verb} {often} times a second here with one client{spread}"
         told += f", {place_on_scale(rate, program)}"
-    for band in bands:
+    narrow = [band for band in bands if band.high <= _TOLD_BAND_MAX * band.low]
+    for band in narrow:
         low, high = format_quantity(band.low, "1/s"), format_quantity(band.high, "1/s")
-        verb = " it would be" if band is bands[0] else ""
+        verb = " it would be" if band is narrow[0] else ""
         told += f"{';' if verb else ','} with {band.client_count} clients{verb}"
         told += f" {low} to {high}"
     return told

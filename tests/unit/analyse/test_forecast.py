@@ -179,6 +179,15 @@ def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often()
     assert rate_bands(MADE_UP, latency, new_block) == rate_bands(MADE_UP, latency)
 
 
+def test_a_band_that_says_next_to_nothing_is_stored_and_not_told() -> None:
+    found = forecast("postgres", measured(postgres=mean(200 * US, 190 * US, 210 * US)))
+    assert found is not None
+    widths = {band.client_count: band.high / band.low for band in found.bands}
+    assert widths[8] > 4
+    assert widths[32] > 4
+    assert "clients" not in found.text
+
+
 def test_more_clients_never_commit_fewer() -> None:
     for program in PROGRAMS.values():
         for latency_us in (20, 200, 2000, 20_000):
