@@ -22,6 +22,7 @@ _NUMBER = re.compile(
     r"(?<![\w.])(\d{1,3}(?:[ \u202f]\d{3})+|\d+(?:\.\d+)?)"
     r"([ \u00a0]?%|[ \u00a0](?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)"
 )
+_CHANGE, _CHANGES_APART_MAX = re.compile(r"\bfrom \d"), 4.0
 _SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
 _SCALES |= {"TiB": 2.0**40, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _VIRTUAL = "virtual-drive"
@@ -129,7 +130,10 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
         # what was asked for is no alarm
         return FindingLine("note" if why else first.severity, text.replace(_WHY, why), code=first.code)
     # of what stands for many trials only the first text is known
-    merged = "" if any(one.trial_count for one in members) else merged_texts([one.text for one in members])
+    texts = [one.text for one in members]
+    # ends of changes that are far apart would read as an interval of one change
+    times_max = _CHANGES_APART_MAX if any(_CHANGE.search(text) for text in texts) else math.inf
+    merged = "" if any(one.trial_count for one in members) else merged_texts(texts, times_max)
     if of.startswith(_ALL):
         where = f" [{of.removeprefix(_ALL)}]"
     else:

@@ -20,6 +20,7 @@ _WAIT_OF_SOFTWARE_FROM, _WAIT_TOLD_NS = 0.3, 50_000_000
 # from such a share on a neighbour is a cause
 _NEIGHBOUR_TOLD_FROM = 0.2
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
+_P99_FROM = 100
 _TOLD_AT_MOST = 3
 _SHORT: Mapping[Part, str] = {
     "fs_in": "file system",
@@ -88,7 +89,9 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
     if main is None:
         return f"{name} made no call on this disk."
     told = f"{name}'s {count_text(main.count)} {main.call} calls took {latency_text(main.p50_ns)} at the median, "
-    told += f"{latency_text(main.p99_ns)} at p99"
+    # of fewer calls the slowest one is all that p99 could be
+    is_many = main.count >= _P99_FROM
+    told += f"{latency_text(main.p99_ns)} at p99" if is_many else f"at most {latency_text(main.slowest_ns)}"
     if main.count == 1:
         told = f"{name}'s only {main.call} call took {latency_text(main.p50_ns)}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."

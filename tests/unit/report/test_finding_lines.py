@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from drivelab.model.finding import Finding
 from drivelab.report.finding_lines import finding_lines, merged_texts
 
@@ -81,6 +83,22 @@ def test_the_strongest_sign_stands_first_so_that_a_cut_line_keeps_it() -> None:
         "2 of 24 trials were not alone: others used 1.2 to 1.6 of 2 processors; "
         "the hypervisor took 1 % of the processors; tasks waited for a processor 90 % of the time"
     )
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ("from 8.54 ms to 4.19 ms", "the mean latency fell from 182 us to 164 us [in 2 of 17 trials, the first is t1]"),
+        ("from 300 us to 190 us", "the mean latency fell from 182–300 us to 164–190 us [in 2 of 17 trials]"),
+    ],
+)
+def test_two_changes_far_apart_do_not_read_as_an_interval_of_one(second: str, told: str) -> None:
+    findings = [
+        Finding("drift", "warning", f"the mean latency fell {text}", f"t{number}")
+        for number, text in enumerate(("from 182 us to 164 us", second), start=1)
+    ]
+    (line,) = finding_lines(findings, 17)
+    assert f"{line.text}{line.where}" == told
 
 
 def test_too_few_ios_say_that_what_is_shown_is_marked() -> None:
