@@ -58,7 +58,7 @@ def io_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
 def test_each_model_can_be_read_and_written(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for operation in ("read", "write"):
         assert run(["io", f"sim:{name}", "--operation", operation, "--runtime", "1s"]) == 0
-        assert capsys.readouterr().out.startswith(f"sim:{name}: simulated")
+        assert f"\nsim:{name}: simulated" in capsys.readouterr().out
 
 
 def test_what_is_only_read_is_there_before(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from drivelab import __version__
-from drivelab.analyse.findings import smart_findings, target_findings
+from drivelab.analyse.findings import findings_between_targets, smart_findings, target_findings
 from drivelab.analyse.trial import judge_trial
 from drivelab.answers.run_answer import findings_of_run
 from drivelab.inventory.consent import Consent
@@ -94,8 +94,9 @@ def put_back_left_over() -> list[StuckJournal]:
 
 
 def _judge_run(
-    host: HostFacts, targets: Sequence[TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
+    host: HostFacts, targets: Mapping[str, TargetFacts], run: StoredRun, readings: Sequence[SmartReading]
 ) -> list[Finding]:
     """What is to be known about the targets, about each trial, and what only several trials can tell."""
-    about_targets = [finding for facts in targets for finding in target_findings(facts, host)]
+    about_targets = [finding for facts in targets.values() for finding in target_findings(facts, host)]
+    about_targets += findings_between_targets(targets)
     return [*about_targets, *smart_findings(readings), *findings_of_run(run)]

@@ -42,7 +42,7 @@ from drivelab.store.write import RunWriter, create_run
 # of a drive its name, and what it said of itself before the run and after it
 SmartReading = tuple[str, SmartFacts, SmartFacts]
 # what is to be known about the targets, about each trial, and what only several trials can tell
-JudgeRun = Callable[[Sequence[TargetFacts], StoredRun, Sequence[SmartReading]], Sequence[Finding]]
+JudgeRun = Callable[[Mapping[str, TargetFacts], StoredRun, Sequence[SmartReading]], Sequence[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ def _finish(
     failures = dict(record.failures) | {trial: str(error) for trial, error in outcome.failures.items()}
     completed = run.completed_trials()
     after = [_target_after(before.get(label, {}), label, facts, targets[label]) for label, facts in used.items()]
-    called = [_called(label, facts) for label, facts in used.items()]
+    called = {label: _called(label, facts) for label, facts in used.items()}
     outcome.findings += conduct.judge_run(called, run, _readings(after))
     writer.finish(
         outcome.findings,

@@ -11,6 +11,7 @@ from simulated_trials import counted, drive, durable_values, durable_workload, e
 from drivelab.analyse import findings
 from drivelab.analyse.findings import (
     CODES,
+    findings_between_targets,
     link_below_maximum,
     network_or_memory_file_system,
     run_findings,
@@ -57,6 +58,17 @@ def test_a_virtual_drive_is_told() -> None:
 def test_a_drive_in_a_virtual_machine_is_a_note() -> None:
     assert virtual_drive.find_in_target(target(), host("kvm"))[0].severity == "note"
     assert virtual_drive.find_in_target(target(), host()) == []
+
+
+def test_two_directories_of_one_drive_are_told() -> None:
+    """A reader would take them for two drives."""
+    here = target(filesystem())
+    (found,) = findings_between_targets({"/data/a": here, "/data/b": here})
+    assert found.text.startswith("/data/a and /data/b are in one file system on the same drive (")
+    partition = target(filesystem(device_number="8:2"))
+    assert "b are on the same drive" in findings_between_targets({"a": here, "b": partition})[0].text
+    other = target(filesystem(), [drive(name="sdz")])
+    assert findings_between_targets({"a": here, "b": other}) == findings_between_targets({"a": here}) == []
 
 
 def test_a_link_that_was_trained_down_is_told() -> None:

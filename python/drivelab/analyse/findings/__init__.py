@@ -1,14 +1,14 @@
 """Findings: what a reader must know before trusting or using a number; one file per kind.
 
-A kind judges single trials (`find`), the target (`find_in_target`), a run as a
-whole (`find_in_run`), or what a drive said of itself before and after it
-(`find_in_smart`). ``docs/findings.md`` has a section for each; a test holds the
-two together.
+A kind judges single trials (`find`), the target (`find_in_target`), targets
+beside each other (`find_in_targets`), a run as a whole (`find_in_run`), or what
+a drive said of itself before and after it (`find_in_smart`).
+``docs/findings.md`` has a section for each; a test holds the two together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from drivelab.analyse.findings import (
     abandoned_io,
@@ -43,6 +43,7 @@ from drivelab.analyse.findings import (
     ran_together,
     reference_drift,
     run_resumed,
+    same_drive,
     setting_not_kept,
     short_measurement,
     short_operations,
@@ -115,9 +116,12 @@ _OF_ONE_COURSE = (
     too_little_data,
 )
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
+TARGETS_KINDS = (same_drive,)
 RUN_KINDS = (not_measured, compressible_content, reference_drift, run_resumed, interval_reach)
 SMART_KINDS = (smart_errors_grew, drive_hot)
-CODES = tuple(dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *RUN_KINDS, *SMART_KINDS)))
+CODES = tuple(
+    dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *TARGETS_KINDS, *RUN_KINDS, *SMART_KINDS))
+)
 
 _PLACES = {kind.CODE: place for place, kind in enumerate(TRIAL_KINDS)}
 
@@ -154,6 +158,11 @@ def trial_findings(
 def target_findings(target: TargetFacts, host: HostFacts | None = None) -> list[Finding]:
     """What is to be known about the target, whatever is measured on it."""
     return sorted((found for kind in TARGET_KINDS for found in kind.find_in_target(target, host)), key=gravity)
+
+
+def findings_between_targets(targets: Mapping[str, TargetFacts]) -> list[Finding]:
+    """What is to be known about targets, by their labels, that stand beside each other in one run."""
+    return [found for kind in TARGETS_KINDS for found in kind.find_in_targets(targets)]
 
 
 def run_findings(evidence: RunEvidence) -> list[Finding]:
