@@ -103,6 +103,7 @@ COMMANDS = (
         "compare",
         "Which is faster, BASE or NEW? Ratios of runs with their intervals.",
         ("compare BASE NEW", "compare BASE NEW --fail-on regression --format markdown"),
+        one_at_a_time="name each run of a side by itself: drivelab compare --base A1 --base A2 --new B1 --new B2",
     ),
     Command(
         "explain",

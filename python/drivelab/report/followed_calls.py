@@ -168,11 +168,12 @@ def calls_table(summaries: Sequence[Summary]) -> Table:
 
 
 def story(slow: Any, name: str) -> str:
-    """A slow call in one line: ``12.3 ms fsync of /srv/wal by etcd: flush 80 %; at the drive meanwhile: ...``."""
-    file = f" of {slow.file}" if slow.file else " of a file that was not seen"
+    """A slow call in one line: ``12.3 ms fsync by etcd of /srv/wal: flush 80 %; at the drive meanwhile: ...``."""
+    # one that was closed again before its name was looked up
+    file = f" of {slow.file}" if slow.file else ""
     told = [f"{who} {latency_text(time)}" for who, time in slow.at_drive_ns.items()][:_TOLD_AT_MOST]
     meanwhile = f"; at the drive meanwhile: {', '.join(told)}" if told else "; nothing was at the drive meanwhile"
-    return f"{latency_text(slow.latency_ns)} {slow.call}{file} by {name}: {where(slow.parts_ns)}{meanwhile}"
+    return f"{latency_text(slow.latency_ns)} {slow.call} by {name}{file}: {where(slow.parts_ns)}{meanwhile}"
 
 
 def slowest_table(stories: Sequence[str]) -> Table | None:

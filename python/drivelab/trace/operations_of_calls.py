@@ -147,6 +147,9 @@ def operations_of_calls(
             continue
         descriptor = _descriptor(row)
         file = found.at(row["process"], descriptor, row["start_ns"]) if descriptor is not None else None
+        if file is not None and not file.device and row["call"] in SYNCS and row["result"] >= 0:
+            # nothing else can be synced: a copy of a descriptor was missed where the program began
+            file = None
         reason = _why_left_out(row, file, devices)
         if reason:
             left_out[reason] += 1

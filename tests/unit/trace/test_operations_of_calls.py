@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from drivelab.model.system_calls import RING_FILE, call_numbers
-from drivelab.run.following.seen_file import SeenFile
+from drivelab.run.following.seen_file import SeenFile, seen_file
 from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
 
 NUMBERS = call_numbers("x86_64")
@@ -112,6 +114,22 @@ def test_a_sync_of_a_file_that_was_not_seen_counts_since_only_files_are_synced()
 
 
 READ, WRITE, FSYNC, POLL = 22, 23, 3, 6
+
+
+def test_a_sync_that_succeeded_was_of_no_terminal_and_no_pipe() -> None:
+    """A shell's redirection may be missed where a program begins: its output is then taken for what it was before."""
+    found = counted([call("fdatasync", 1, 100), call("write", 1, 50, 512)], seen(1, "/dev/null", 10, device=""))
+    assert found.calls["file"].to_pylist() == [""]
+    assert sum(found.left_out.values()) == 1
+
+
+def test_a_character_device_lies_on_no_disk(tmp_path: Path) -> None:
+    with Path("/dev/null").open("wb") as null, (tmp_path / "f").open("wb") as file:
+        for one, is_on_disk in ((null, False), (file, True)):
+            path = os.readlink(f"/proc/self/fd/{one.fileno()}")
+            found = seen_file(os.getpid(), one.fileno(), path, 1)
+            assert found is not None
+            assert bool(found.device) is is_on_disk
 
 
 def request(opcode: int, descriptor: int, start: int, end: int, result: int = 0, **more: Any) -> dict[str, Any]:

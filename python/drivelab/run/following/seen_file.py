@@ -57,8 +57,11 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
     device = ""
     if path.startswith("/"):
         # nodes of devices only: to look at a file of a server that is gone would take for ever
-        node = number_of_node(path) if path.startswith("/dev/") else None
-        device = node or _device_of_mount(process, facts.get("mnt_id", ""))
+        is_node = path.startswith("/dev/")
+        node = number_of_node(path) if is_node else None
+        # /dev may be a directory of the file system that all else lies on
+        is_elsewhere = is_node and Path(path).is_char_device()
+        device = node or ("" if is_elsewhere else _device_of_mount(process, facts.get("mnt_id", "")))
     is_written = flags & os.O_ACCMODE != os.O_RDONLY
     # O_SYNC has the bit of O_DSYNC
     return SeenFile(process, descriptor, path, device, bool(flags & os.O_DSYNC), is_written, now_ns, now_ns)
