@@ -69,7 +69,7 @@ def forecast(
         # what a write takes is then the time between two tokens
         left = lasting_commits_per_s(program, lasting_per_s)
         if left < (rate.value or 0.0):
-            lasting, bands = left, rate_bands(program, replace(latency, value=_NS / lasting_per_s))
+            lasting, bands = left, rate_bands(program, replace(latency, value=_NS / lasting_per_s, low=None, high=None))
     text = forecast_text(title or program.title, program, rate, bands, lasting, is_at_first=is_perhaps_burst)
     own = program.own
     return Forecast(rate, bands, latency, own.one_ns, text, lasting, (own.low_ns, own.high_ns))
@@ -140,14 +140,15 @@ def rate_bands(program: Program, latency: Estimate, new_block: Estimate | None =
         return ()
     bands: list[RateBand] = []
     most, least = _PROCESSOR_SHARES
-    left = program.left_to_commits(latency.value)
-    # more clients never committed fewer
-    low = high = left * _NS / (latency.value + program.own.high_ns)
+    # both ends of what one client does: more clients never committed fewer
+    short_ns, long_ns = (latency.value if end is None else end for end in (latency.low, latency.high))
+    low = program.left_to_commits(long_ns) * _NS / (long_ns + program.own.high_ns)
+    high = program.left_to_commits(short_ns) * _NS / (short_ns + program.own.low_ns)
     for count in CLIENT_COUNTS:
         busy = program.own.memory_ns[count]
-        slow = _with_new_blocks(program, latency.value, new_block, count)
-        low = max(low, left * _NS / (_SYNCS_AT_WORST * slow / count + most * busy))
-        high = max(high, left * _NS / max(latency.value / count, least * busy))
+        slow = _with_new_blocks(program, long_ns, new_block, count)
+        low = max(low, program.left_to_commits(long_ns) * _NS / (_SYNCS_AT_WORST * slow / count + most * busy))
+        high = max(high, program.left_to_commits(short_ns) * _NS / max(short_ns / count, least * busy))
         bands.append(RateBand(count, low, high))
     return tuple(bands)
 

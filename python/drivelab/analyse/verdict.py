@@ -202,11 +202,13 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
     estimate = told.commits_per_s
     margin = margin_ratio(threshold, estimate)
     text = f"{told_with_interval(threshold, estimate)}; {limit_text(threshold)}"
-    most_per_s = 1e9 / program.own.low_ns
+    # on this computer, where that was found, or on any
+    own_ns = told.own_time_range_ns[0] if told.own_time_range_ns else program.own.low_ns
+    most_per_s = 1e9 / own_ns
     if at_least_per_s > most_per_s:
         # whatever the drive does, and whoever else was there
-        taken, most = format_quantity(program.own.low_ns, "ns"), format_quantity(most_per_s, "1/s")
-        own = f"its own {taken} a commit, the least that was found, allow at most {most}"
+        taken, most = format_quantity(own_ns, "ns"), format_quantity(most_per_s, "1/s")
+        own = f"its own {taken} a commit, at the least, allow at most {most}"
         return Check(threshold, estimate, "fail", margin, f"{text}{margin_text(margin)}; {own}", own)
     outcome, why, may_not_last = _as_trusted(*_compare(threshold, estimate), threshold, estimate, findings)
     margin = known_margin(outcome, margin, may_not_last)
@@ -325,7 +327,9 @@ def _far_below(threshold: Threshold, summary: TrialSummary) -> tuple[float, str]
 def _not_alone(threshold: Threshold, estimate: Estimate, foreign: Finding) -> str:
     """Why a limit that was missed says nothing of the drive, and what to do."""
     limit = limit_words(threshold)
-    missed = f"{told_with_interval(threshold, estimate)}, which misses the limit of {limit}, but {foreign.text}"
+    # the strongest sign of others; all of them are told beside it
+    alone = foreign.text.partition("; ")[0]
+    missed = f"{told_with_interval(threshold, estimate)}, which misses the limit of {limit}, but {alone}"
     return f"{missed}; {foreign.advice}" if foreign.advice else missed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -179,6 +180,15 @@ def test_a_sync_of_many_commits_begins_a_new_block_of_a_growing_log_more_often()
     assert rate_bands(MADE_UP, latency, new_block) == rate_bands(MADE_UP, latency)
 
 
+def test_no_end_of_a_band_is_below_that_of_fewer_clients_however_wide_the_forecast() -> None:
+    """Writes of 0.1 to 15 ms with a mean of 2.6: eight clients cannot be told to commit less than one may."""
+    latency = mean(2605 * US, 100 * US, 15_100 * US)
+    one = commit_rate(PROGRAMS["postgres"], latency)
+    ends = [(one.low, one.high), *((band.low, band.high) for band in rate_bands(PROGRAMS["postgres"], latency))]
+    for fewer, more in itertools.pairwise(ends):
+        assert all(few is not None and many is not None and few <= many for few, many in zip(fewer, more, strict=True))
+
+
 def test_a_band_that_says_next_to_nothing_is_stored_and_not_told() -> None:
     found = forecast("postgres", measured(postgres=mean(200 * US, 190 * US, 210 * US)))
     assert found is not None
@@ -216,9 +226,7 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
     assert found is not None
     assert found.text.startswith("PostgreSQL would commit about 4")
     assert " times a second here with one client (range: 4" in found.text
-    assert re.search(
-        r"; with 8 clients it would be 1 \d{3} to 4 \d{3}, with 32 clients 4 \d{3} to 1\d \d{3}$", found.text
-    )
+    assert re.search(r"; with 8 clients it would be 1 \d{3} to 4 \d{3}$", found.text)
     assert re.search(
         r", between a Crucial M4 \(3[56]\d here\) and a SanDisk X100 \(1 1\d\d here\) under ext4; "
         r"with 8 clients it would be ",
