@@ -16,7 +16,7 @@ from drivelab.answers.distribution_shifts import distribution_shifts
 from drivelab.answers.explanations import explanation_differences
 from drivelab.answers.measured_on import as_text, measured_targets
 from drivelab.answers.others_bursts import are_told_by_others, is_some_drive_shared, left_of_bursts
-from drivelab.answers.side_facts import differences, facts_of_side
+from drivelab.answers.side_facts import differences, facts_of_side, imported_notes
 from drivelab.answers.trial_notes import perhaps_bursts, trial_notes
 from drivelab.model.apart import RUNS_MIN
 from drivelab.model.comparison import ComparedRun, Comparison, SideDifference
@@ -155,15 +155,6 @@ def _refuse_twice(runs: Sequence[StoredRun]) -> None:
             do = "of two drives? name each: drivelab import FILE --drive NAME" if _imported_sources(run) else ""
             raise DrivelabError("U012", what, where=f"{run.directory}, {seen[identity].directory}", do=do)
         seen[identity] = run
-
-
-def _told_imported(run: StoredRun, imported: Mapping[str, object]) -> str:
-    programs = imported.get("programs")
-    names = ", ".join(map(as_text, programs)) if isinstance(programs, list | tuple) else "another program"
-    return (
-        f"{run.name} is imported from {names}: what that did not tell of its workloads, and what the drive was told to "
-        "do, is not known and not compared."
-    )
 
 
 def _identity(run: StoredRun) -> tuple[object, ...] | None:
@@ -331,9 +322,8 @@ def _notes(
     is_compared = any(row.verdict != "not comparable" for row in compared.rows)
     if is_compared:
         yield from _of_runs(base, new, is_open=any(row.is_undecided for row in compared.rows))
+    yield from imported_notes((*base, *new))
     for run in (*base, *new):
-        if imported := run.record.imported:
-            yield _told_imported(run, imported)
         if run.record.status != "complete":
             yield f"{run.name} is not complete ({run.record.status or None}): what it has is compared."
         drifts = [finding.text for finding in run.findings if finding.code == "reference-drift"]

@@ -87,3 +87,20 @@ def _of_drive(measured: MeasuredTarget) -> Iterator[tuple[str, str]]:
     for name, key in _OF_DRIVE.items():
         yield name, getattr(drive, key)
     yield "write cache before the run", measured.levels.get("write-cache", "")
+
+
+def imported_notes(runs: Sequence[StoredRun]) -> Iterator[str]:
+    """What is not known of imported runs, once for each program that measured."""
+    by_program: dict[str, list[str]] = {}
+    for run in runs:
+        if run.record.imported:
+            programs = run.record.imported.get("programs")
+            told = ", ".join(map(as_text, programs)) if isinstance(programs, list | tuple) else "another program"
+            by_program.setdefault(told, []).append(run.name)
+    for program, names in by_program.items():
+        which = f"{names[0]} is" if len(names) == 1 else f"{len(names)} of {len(runs)} runs are"
+        which = f"All {len(names)} runs are" if len(names) == len(runs) > 1 else which
+        yield (
+            f"{which} imported from {program}: what that did not tell of its workloads, and what the drive was told to "
+            "do, is not known and not compared."
+        )

@@ -140,7 +140,8 @@ def require_rate(need: Need | None, at_least_per_s: float) -> None:
     """
     if need is None or not need.program:
         what = f"{need.title} has no commits" if need else "--at-least is a rate of one program"
-        raise DrivelabError("U045", what, do=f"name a program that commits: --for {' or '.join(PROGRAMS)}")
+        do = f"leave --at-least out, or name a program that commits: --for {' or '.join(PROGRAMS)}"
+        raise DrivelabError("U045", what, where=f"--at-least {at_least_per_s:g}", do=do)
     if not 0 < at_least_per_s < float("inf"):
         raise DrivelabError("U045", f"{at_least_per_s:g} commits a second ask for nothing that could be measured")
 

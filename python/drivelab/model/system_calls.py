@@ -24,6 +24,9 @@ COPYING_COMMANDS = (0, 1030)
 # what they start is followed by itself
 SUBMIT_AIO, ENTER_RING = "io_submit", "io_uring_enter"
 
+# why calls do not count that may be of the disk
+CLOSED_BEFORE = "reads and writes of what was closed before it was seen"
+
 _X86_64 = {
     "read": 0,
     "write": 1,

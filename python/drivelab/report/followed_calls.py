@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from drivelab.model.names import names_in_words
-from drivelab.model.system_calls import READS, SYNCS
+from drivelab.model.system_calls import CLOSED_BEFORE, READS, SYNCS
 from drivelab.model.trace import PART_MEANINGS, PART_TITLES, Part
 from drivelab.report.numerals import count_text, latency_text, number_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
@@ -228,6 +228,8 @@ def left_out_lines(left_out: Mapping[str, int], unfinished: int, lost_events: in
         what = "call without its" if unfinished == 1 else "calls without their"
         told.append(f"{count_text(unfinished)} {what} entry or return")
     if told:
-        yield f"Left out: {', '.join(told)}."
+        # reads and writes of files that could not be named may be of this disk
+        few = " The rows of reads and writes may be too low." if CLOSED_BEFORE in left_out else ""
+        yield f"Left out: {', '.join(told)}.{few}"
     if lost_events:
         yield f"Lost: {count_text(lost_events)} events of calls."

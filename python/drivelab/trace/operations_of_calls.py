@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drivelab.model.system_calls import (
+    CLOSED_BEFORE,
     COPIES,
     COPYING_COMMANDS,
     ENTER_RING,
@@ -206,7 +207,7 @@ def _why_left_out(row: Mapping[str, Any], file: File | None, devices: Collection
     if file is not None and file.device not in devices:
         return ELSEWHERE
     if file is None and row["call"] not in SYNCS:
-        return "reads and writes of what was closed before it was seen"
+        return CLOSED_BEFORE
     return _TOUCHED if row["is_doubtful"] else ""
 
 

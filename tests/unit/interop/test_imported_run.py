@@ -12,6 +12,7 @@ import pytest
 
 import drivelab
 from drivelab.analyse.summary import summarise
+from drivelab.answers.side_facts import imported_notes
 from drivelab.cli.main import run as run_program
 from drivelab.interop import imported_plan
 from drivelab.interop.foreign import ForeignFile, SourceText
@@ -172,6 +173,14 @@ def test_two_depths_of_one_job_are_told_with_their_numbers_and_what_the_job_does
     assert first.startswith("Job a (randread, 4 KiB): ")
     assert "queue depth" in first
     assert "no effect" not in first
+
+
+def test_what_imported_runs_do_not_tell_is_said_once_for_each_program(tmp_path: Path) -> None:
+    names = ("fio-3.33-deep-syncs.json", "fio-3.33.json", "ioping-1.3.txt")
+    runs = [imported(tmp_path / name, name) for name in names]
+    told = list(imported_notes(runs))
+    assert [one.partition(" imported from ")[0] for one in told] == ["2 of 3 runs are", f"{runs[2].name} is"]
+    assert next(imported_notes(runs[:2])).startswith("All 2 runs are imported from fio 3.33: what that did not tell")
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -225,7 +225,7 @@ def test_runs_that_watched_for_bursts_begin_with_these_and_not_with_a_mean_over_
     sets = [result_set(name, observed(name, 50, 45, 55)) for name in ("ssd", "disk")]
     joint = joint_of([of("ssd", 60_000.0), of("disk", 600.0)], sets)
     assert joint.sentences[0].replace("\u202f", " ") == (
-        "ssd is 100 times as fast as disk at random reads, 60 000 against 600 IOPS, beyond noise."
+        "ssd is 100 times as fast as disk at random reads, 60 000 against 600 IOPS; measured once."
     )
     assert joint.sentences[1] == "No burst ended within 20 s."
 

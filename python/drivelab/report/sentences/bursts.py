@@ -22,6 +22,8 @@ READS = {"I/Os": "random", "bytes": "large"}
 Pair = Sequence[tuple[str, TokenBucket]]
 # what is over before anybody notices is no burst to plan with
 _SHORT_S = 1.0
+# what another trial of the same drive would give is not known from one
+_WITHIN = "; measured once"
 # of the time that was watched: less of it was spent reading where there were rests
 _READING_SHARE = 0.99
 
@@ -102,13 +104,13 @@ def _reads(target: str, bucket: TokenBucket) -> str:
 
 
 def _noise(pair: Pair, answer: RunAnswer) -> str:
-    """Whether the two rates lie apart by more than they scatter; empty where nothing tells how much."""
+    """That the two rates may differ by chance, or that each was measured once; empty where nothing tells."""
     if all(bucket.verdict == "no end" and bucket.is_flat for _, bucket in pair):
         # the interval of the whole trial would be that of its rests
-        return ", beyond noise"
+        return _WITHIN
     one, other = (_scatter(target, bucket, answer) for target, bucket in pair)
     is_apart = are_apart(one, other, (1, 1)) if one and other else None
-    return "" if is_apart is None else ", beyond noise" if is_apart else ", perhaps noise"
+    return "" if is_apart is None else _WITHIN if is_apart else ", perhaps noise"
 
 
 def _scatter(target: str, bucket: TokenBucket, answer: RunAnswer) -> Estimate | None:

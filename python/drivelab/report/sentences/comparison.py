@@ -50,12 +50,12 @@ def how_to_read(base: str = "BASE", new: str = "NEW") -> str:
 
 def sides_words(comparison: Comparison) -> str:
     """Who is compared with whom."""
-    return f"BASE {runs_words(comparison.base)}, NEW {runs_words(comparison.new)}"
+    return f"BASE {runs_words(comparison.base)}; NEW {runs_words(comparison.new)}"
 
 
 def runs_words(runs: Sequence[ComparedRun]) -> str:
     """The runs of a side."""
-    return runs[0].name if len(runs) == 1 else f"{len(runs)} runs ({', '.join(run.name for run in runs)})"
+    return runs[0].name if len(runs) == 1 else f"{len(runs)} runs: {', '.join(run.name for run in runs)}"
 
 
 def looks_change(row: MetricComparison) -> str:

@@ -131,6 +131,12 @@ def _nothing(comparison: Comparison) -> str:
     if number := len(comparison.rows):
         numbers = "the only number means" if number == 1 else f"{_all_numbers(number)} mean"
         why = f"{numbers} different things in {{}} and {{}}"
+        reasons = {row.why[:1] for row in comparison.rows if row.verdict == "not comparable"}
+        named = (
+            f"Nothing could be compared: {next(iter(reasons))[0]}." if len(reasons) == 1 and () not in reasons else ""
+        )
+        if 0 < len(named.split()) <= FIRST_WORDS_MAX:
+            return named
     told = [
         (f"BASE (on {names_in_words(one.base)})", f"NEW (on {names_in_words(one.new)})")
         for one in comparison.differences

@@ -282,6 +282,11 @@ class _Writer:
         read, write = (word if word in is_there else "" for word in ("read", "write"))
         heads = (region_words(trials), read, "", "", write, "", "")
         kept = kept_columns(heads, rows, self._width, (2, 5))
+        if not {2, 5} <= set(kept):
+            # a word is shortened before an interval is left out
+            heads = (heads[0].replace(" to ", "\nto "), *heads[1:])
+            rows = [(str(name).replace("sequential", "seq."), *cells) for name, *cells in rows]
+            kept = kept_columns(heads, rows, self._width, (2, 5))
         yield one_line_rows(heads, rows, kept, (2, 3, 5, 6))
         first, over = (shapes.get((LARGE_BLOCK_BYTES, depth, "sequential"), {}).get("write") for depth in (8, 1))
         if first and over and first.workload.get("file_state") == "preallocated" and _is_faster(over, first):

@@ -28,7 +28,7 @@ def test_of_several_targets_it_is_said_which_reads_faster_and_once_that_none_end
     assert told(*of_ssd, *of_card) == [
         (
             "ssd is 100 times as fast as card at random reads, 666 000 against 6 660 IOPS, and 39 times at large "
-            "reads, 3.5 GB/s against 89.9 MB/s, beyond noise."
+            "reads, 3.5 GB/s against 89.9 MB/s; measured once."
         ),
         "No burst ended within 20 s.",
     ]
@@ -41,9 +41,9 @@ def test_targets_are_compared_by_what_they_do_without_credit_and_by_what_each_is
     assert len(others) == 2
     # of large reads none was seen to end
     large = [("gp2", no_end("bytes", 2e8)), ("disk", no_end("bytes", 1e8))]
-    assert "gp2 is 2.0 times as fast as disk at large reads, 200 MB/s against 100 MB/s, beyond noise." in told(
-        ("gp2", bucket(3000.0, 300.0)), ("disk", no_end("I/Os", 600.0)), *large
-    )
+    sentence = "gp2 is 2.0 times as fast as disk at large reads, 200 MB/s against 100 MB/s; measured once"
+    found = told(("gp2", bucket(3000.0, 300.0)), ("disk", no_end("I/Os", 600.0)), *large)
+    assert any(one.startswith(sentence) for one in found)
     assert told(
         ("A", no_end("I/Os", 600.0)),
         ("B", no_end("I/Os", 601.0)),
@@ -51,16 +51,16 @@ def test_targets_are_compared_by_what_they_do_without_credit_and_by_what_each_is
         ("B", no_end("bytes", 1e8)),
     )[:2] == [
         "B and A are alike at random reads, 601 against 600 IOPS.",
-        "A is 2.0 times as fast as B at large reads, 200 MB/s against 100 MB/s, beyond noise.",
+        "A is 2.0 times as fast as B at large reads, 200 MB/s against 100 MB/s; measured once.",
     ]
 
 
-def test_it_is_said_whether_a_difference_is_beyond_noise() -> None:
+def test_it_is_said_whether_a_difference_may_be_noise_and_that_it_was_measured_once() -> None:
     gp2 = replace(bucket(3000.0, 300.0), base_range_per_s=(290.0, 310.0))
     first = "disk is 2.0 times as fast as gp2 at random reads, 600 against 300 IOPS once bursts are over"
-    for low, word in ((590.0, "beyond"), (305.0, "perhaps")):
+    for low, word in ((590.0, "; measured once"), (305.0, ", perhaps noise")):
         disk = replace(bucket(3000.0, 600.0), base_range_per_s=(low, 610.0))
-        assert told(("gp2", gp2), ("disk", disk))[0] == f"{first}, {word} noise."
+        assert told(("gp2", gp2), ("disk", disk))[0] == f"{first}{word}."
 
 
 def test_what_came_at_once_is_told_where_no_burst_ended() -> None:

@@ -89,7 +89,7 @@ def test_drives_that_stand_beside_each_other_are_named_before_any_number() -> No
     [
         ((), "BASE (on Alpha) and NEW (on Alpha and Beta) have no combination of workload and levels in common."),
         (
-            (replace(seen(2.0), verdict="not comparable"),),
+            (replace(seen(2.0), verdict="not comparable", why=()),),
             "the only number means different things in BASE (on Alpha) and NEW (on Alpha and Beta).",
         ),
     ],

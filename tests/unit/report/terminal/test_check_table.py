@@ -77,6 +77,18 @@ def test_marks_stay_where_their_interval_has_no_room(whole: ReportContent) -> No
         assert [line.split()[0] for line in lines if "!1" in line] == ["random", "!1"], width
 
 
+def test_a_word_is_shortened_before_an_interval_is_left_out(whole: ReportContent, make_estimate: MakeEstimate) -> None:
+    wide = {"throughput_bytes_per_s": make_estimate(0.9e9, 0.414e9, 1.21e9, "B/s")}
+    wide["iops"] = make_estimate(5_590, 290, 22_100, "1/s")
+    trials = tuple(replace(one, estimates=one.estimates | wide) if not one.is_durable else one for one in whole.trials)
+    lines = shown(replace(whole, trials=trials), width=75)
+    assert sum(line.count("414 MB/s–1.21 GB/s") for line in lines) == 4
+    assert any(line.startswith("seq. 1 MiB, QD8") for line in lines)
+    assert max(map(len, lines)) <= 75
+    # and where there is room nothing is
+    assert any(line.startswith("sequential 1 MiB, QD8") for line in shown(whole))
+
+
 def test_a_first_write_that_is_slower_is_explained(whole: ReportContent, make_estimate: MakeEstimate) -> None:
     told = "QD8 wrote a new file, QD1 over what was there"
     slower = {"throughput_bytes_per_s": make_estimate(0.9e9, 0.8e9, 1.1e9, "B/s")}
