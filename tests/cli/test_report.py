@@ -201,21 +201,6 @@ def test_published_numbers_alone_are_a_report(
     assert "Intel 520" in capsys.readouterr().out
 
 
-def test_a_published_page_is_named_as_it_is_called(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = []
-    for name in ("intel-530", "reference:intel-530"):
-        assert run(["report", name, "--text"]) == EXIT_OK
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
-    assert told[0].startswith("Why does the Intel 530 take 10 ms")
-    # what is there under that name is no page
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "intel-530").mkdir()
-    assert run(["report", "intel-530", "--text"]) == EXIT_USAGE
-
-
 @pytest.mark.parametrize("typed", [["--with-reference", "ssd-latency"], ["--with-reference=reference:ssd-latency"]])
 def test_a_page_that_is_named_stands_beside_the_run(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", *typed, str(SCAN), "--text"]) == EXIT_OK

@@ -202,7 +202,6 @@ def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, finding
     estimate = told.commits_per_s
     margin = margin_ratio(threshold, estimate)
     text = f"{told_with_interval(threshold, estimate)}; {limit_text(threshold)}"
-    # on this computer, where that was found, or on any
     own_ns = told.own_time_range_ns[0] if told.own_time_range_ns else program.own.low_ns
     most_per_s = 1e9 / own_ns
     if at_least_per_s > most_per_s:
@@ -327,9 +326,8 @@ def _far_below(threshold: Threshold, summary: TrialSummary) -> tuple[float, str]
 def _not_alone(threshold: Threshold, estimate: Estimate, foreign: Finding) -> str:
     """Why a limit that was missed says nothing of the drive, and what to do."""
     limit = limit_words(threshold)
-    # the strongest sign of others; all of them are told beside it
-    alone = foreign.text.partition("; ")[0]
-    missed = f"{told_with_interval(threshold, estimate)}, which misses the limit of {limit}, but {alone}"
+    first = foreign.text.partition("; ")[0]
+    missed = f"{told_with_interval(threshold, estimate)}, which misses the limit of {limit}, but {first}"
     return f"{missed}; {foreign.advice}" if foreign.advice else missed
 
 

@@ -62,8 +62,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="RUN...",
-            help="Directories of runs, or their names where runs are kept; published pages: "
-            + ", ".join(reference_names()),
+            help=f"Directories or names of runs; published pages: {', '.join(reference_names())}",
         ),
     ],
     format_name: Annotated[
@@ -114,8 +113,7 @@ def command(
     place = named_place(out, format_name)
     chosen = chosen_format(format_name, place, is_brief=brief)
     asked = _Asked(chosen, place, chosen_pictures(figures, chosen, is_brief=brief), brief, as_json)
-    named = with_pages(run)
-    program = followed_source(named)
+    program = followed_source(named := with_pages(run))
     if program is not None:
         _require_no_numbers({"--with-reference": with_reference is not None, "--price": price is not None})
         return _report_program(program, asked, text=text, details=details)
