@@ -30,6 +30,16 @@ def test_more_or_fewer_flushes_are_no_reason(flushes: float) -> None:
     assert reasons_against([trial()], [trial(flushes)]) == ()
 
 
+def test_flushes_that_nobody_asked_for_are_no_reason() -> None:
+    """Another program's, while direct writes without a sync were measured."""
+    sides = (
+        [trial(flushes, asked={"durability": "none"}) for flushes in three]
+        for three in ((0.0, 0.03, 0.4), (0.7, 0.5, 0.6))
+    )
+    assert reasons_against(*sides) == ()
+    assert reasons_against([trial(0.0, asked={"durability": "fsync"})], [trial(0.6, asked={"durability": "fsync"})])
+
+
 def test_a_write_that_is_flushed_on_one_side_only_is_a_reason() -> None:
     (why,) = reasons_against([trial(1.0)], [trial(0.0)])
     assert why.startswith("flushes per operation: 1 in BASE, 0 in NEW")
