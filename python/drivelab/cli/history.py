@@ -131,6 +131,10 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     told = [line for one in judged_sentences(history) for line in wrapped(one, WIDTH, plain)]
     heads = [("", "", *(head[place] for head in HEADS.values())) for place in (0, 1)]
     heads.append(("when (UTC)", "fit?", *(head[2] for head in HEADS.values())))
+    # where there is no room for all, those of the directory that was asked for
+    here = [row for row in history.rows if row.facts.get("target") == history.target] if lines_max else []
+    elsewhere = len(history.rows) - len(here) if here else 0
+    history = replace(history, rows=tuple(here)) if elsewhere else history
     rows = _cells(history, heads)
     table = list(table_lines([*heads, *(line for lines in rows for line in lines)], plain, left=2))
     top, lines = [*told, "", *table[:3]], iter(table[3:])
@@ -141,6 +145,7 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     footer += wrapped(f"{words}: --all", WIDTH, plain) if (words := history.other_kinds_words) else []
     footer += wrapped(history.with_other_drives_words, WIDTH, plain)
     footer += wrapped(history.places_words, WIDTH, plain)
+    footer += [f"{elsewhere} of other directories of the same drive: --all"] if elsewhere else []
     footer += wrapped(history.left_of_burst_words, WIDTH, plain)
     footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []
