@@ -223,8 +223,9 @@ def test_lost_events_void_the_calls_that_they_touch(
 ) -> None:
     monkeypatch.setattr("drivelab.run.following.calls_trace.buffer_bytes", lambda _cpus: 8192)
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
-    writes = f"import os; f = os.open({str(mounted / 'log')!r}, os.O_WRONLY | os.O_CREAT)\n"
-    writes += "for _ in range(20000): os.pwrite(f, b'x', 0)\nos.fsync(f)"
+    # bursts that overrun the buffer, with pauses in which it is read: some calls are lost, and some are not
+    writes = f"import os, time; f = os.open({str(mounted / 'log')!r}, os.O_WRONLY | os.O_CREAT)\n"
+    writes += "for n in range(20000): os.pwrite(f, b'x', 0), n % 2000 or time.sleep(0.05)\nos.fsync(f)"
     words = ["--path", str(mounted), "--json", "--command", "--", sys.executable, "-c", writes]
     assert main.run(["explain", *words]) == 0
     found = json.loads(capfd.readouterr().out)
