@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, geometric_mean, median
 
@@ -152,11 +152,11 @@ def compare_sides(
     drafts: list[_Draft] = []
     left_out: dict[str, int] = {}
     # all levels of a workload are compared by one metric, as its own table has them
-    of_workload = {name: _of_workload(name, common, cells) for name in dict.fromkeys(map(judged_together, common))}
+    together = judged_together(common, cells)
     for key in common:
         both = cells[0][key], cells[1][key]
         reasons = reasons_against([one.conduct for one in both[0]], [one.conduct for one in both[1]], factors)
-        for place, metric in enumerate(list(metrics) or told_metrics(*both, of_workload[judged_together(key)])):
+        for place, metric in enumerate(list(metrics) or told_metrics(*both, together[key])):
             pair = _by_run(both[0], metric), _by_run(both[1], metric)
             if not all(map(len, pair)):
                 left_out[metric] = left_out.get(metric, 0) + 1
@@ -235,16 +235,15 @@ def _cells(
     return found
 
 
-def judged_together(key: Key) -> tuple[str, str]:
-    """What all levels of other factors are compared by one metric of: a workload, or an operation that it mixes."""
-    return key[1], dict(key[2]).get("operation", "")
-
-
-def _of_workload(
-    name: tuple[str, str], common: Sequence[Key], cells: Sequence[Mapping[Key, Sequence[ComparedTrial]]]
-) -> list[ComparedTrial]:
-    """Its trials on both sides, at all levels."""
-    return [trial for key in common if judged_together(key) == name for side in cells for trial in side[key]]
+def judged_together(
+    keys: Collection[Key], cells: Sequence[Mapping[Key, Sequence[ComparedTrial]]]
+) -> dict[Key, list[ComparedTrial]]:
+    """Of each combination the trials at all levels of its workload, or of its operation of one that is mixed."""
+    found: dict[tuple[str, str], list[ComparedTrial]] = {}
+    names = {key: (key[1], dict(key[2]).get("operation", "")) for key in keys}
+    for key, name in names.items():
+        found.setdefault(name, []).extend(trial for side in cells for trial in side[key])
+    return {key: found[name] for key, name in names.items()}
 
 
 def _name(key: Key, trials: Sequence[ComparedTrial]) -> str:

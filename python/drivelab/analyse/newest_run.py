@@ -105,9 +105,7 @@ def _judged(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mappin
 
 def _numbers(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mapping[str, Unit]) -> Iterator[_Number]:
     cells = [_cells(run) for run in (*earlier, newest)]
-    workloads: dict[tuple[str, str], list[ComparedTrial]] = {}
-    for key, trials in cells[-1].items():
-        workloads.setdefault(judged_together(key), []).extend(trials)
+    together = judged_together(cells[-1], cells[-1:])
     for key, trials in cells[-1].items():
         alike = [
             found
@@ -115,7 +113,7 @@ def _numbers(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mappi
             if (found := one.get(key))
             and not reasons_against([each.conduct for each in found], [each.conduct for each in trials])
         ]
-        metric = shown_metrics(trials, workloads[judged_together(key)])[0]
+        metric = shown_metrics(trials, together[key])[0]
         values = [_value(one, metric) for one in (*alike, trials)]
         if values[-1] is None or metric not in units:
             continue

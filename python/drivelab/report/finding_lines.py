@@ -164,15 +164,13 @@ class _Ranges:
 
     ends: Mapping[str, Range]
     carriers: Mapping[str, int]
-    # 0 where some finding stands for many trials: how many of them have a number is not known
     finding_count: int
+    # where one finding stands for many trials, how many of them have a number is not known
+    has_many: bool
 
     def of_most(self) -> dict[str, Range]:
         """Those that at least half of the findings have: what only few have is not what the trials have in common."""
-        most = max(self.carriers.values(), default=0)
-        return {
-            name: ends for name, ends in self.ends.items() if 2 * self.carriers[name] >= (self.finding_count or most)
-        }
+        return {name: ends for name, ends in self.ends.items() if 2 * self.carriers[name] >= self.finding_count}
 
 
 def _ranges(members: Sequence[Finding]) -> _Ranges:
@@ -189,7 +187,7 @@ def _ranges(members: Sequence[Finding]) -> _Ranges:
                 carriers[name] += 1
                 known = found.get(name, (low, high))
                 found[name] = (min(known[0], low), max(known[1], high))
-    return _Ranges(found, carriers, 0 if any(one.trial_count for one in members) else len(members))
+    return _Ranges(found, carriers, len(members), any(one.trial_count for one in members))
 
 
 def _short(of: str, found: _Ranges) -> str:
@@ -212,7 +210,7 @@ def _rounded_up(value: float) -> float:
 def _others(of: str, found: _Ranges) -> str:
     """What disturbed the trials, the strongest sign first: a line that is cut keeps it, however few trials have it."""
     last = (_BEFORE, _PRESSURE)
-    ranges = found.ends if found.finding_count else found.of_most()
+    ranges = found.of_most() if found.has_many else found.ends
     shown = sorted(_SIGNS_OF_OTHERS.keys() & ranges.keys(), key=lambda name: (name in last, -ranges[name][1]))
     told = {name: _span(*(f"{100 * end:.0f} %" for end in ranges[name])) for name in shown}
     if _PROCESSORS in told and "other_processors" in ranges:
