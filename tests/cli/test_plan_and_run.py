@@ -258,3 +258,11 @@ def test_what_is_changed_of_a_drive_that_others_use_is_said_before(capsys: pytes
     out, err = capsys.readouterr()
     assert out == ""
     assert err == "changes meanwhile, and puts back: scheduler of /dev/sda, which also holds /\n"
+
+
+@pytest.mark.provokes("P701")
+def test_a_wrong_name_is_told_before_a_missing_target(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "ssd-latncy"]) == 2
+    assert "did you mean ssd-latency?" in capsys.readouterr().err
+    assert run(["plan", "ssd-latency"]) == 2
+    assert "there is no target" in capsys.readouterr().err

@@ -209,7 +209,7 @@ def place_on_scale(rate: Estimate, program: Program) -> str:
         # an interval may reach much further than its number
         how = "about as often as"
         if mark * ABOUT_THE_SAME < value:
-            how = "perhaps only as often as"
+            how = "perhaps no more often than"
         elif mark > ABOUT_THE_SAME * value:
             how = "perhaps as often as"
         return f"{how} with {_told(alike[0], program)} under ext4"

@@ -34,6 +34,7 @@ from drivelab.run.following.containers import processes_of_container
 from drivelab.run.following.follow import Followed, follow, place_of
 from drivelab.run.following.processes import (
     StartedCommand,
+    command_words,
     is_ring_worker,
     name_of,
     processes_with,
@@ -77,16 +78,17 @@ def explain_followed(options: ExplainOptions) -> int:
         R445: no call on the disk.
     """
     _require_one(options)
+    words = command_words(options.what) if options.is_command else list(options.what)
     runtime_ns = _duration("--runtime", options.runtime) if options.runtime else None
     over_ns = _duration("--over", options.over) if options.over else 0
     if os.geteuid() != 0:
         raise DrivelabError("R430", "the system calls of programs can be traced by root only")
     facts, pids = _subject(options)
-    name = os.path.basename(options.what[0]) if options.what else options.container or name_of(pids[0])
+    name = os.path.basename(words[0]) if words else options.container or name_of(pids[0])
     began = datetime.now(UTC)
     directory = create_followed(Path(options.out) if options.out else default_parent(), name, began)
     try:
-        command = StartedCommand(options.what) if options.is_command else None
+        command = StartedCommand(words) if options.is_command else None
         pids = [command.pid] if command is not None else pids
         with live_table() as shown, interruptible() as stop:
             followed = follow(

@@ -46,6 +46,7 @@ from drivelab.streams import make_console
 
 SCHEMA = 1
 CHECK = "check"
+_NAME_TARGET = "name a block device, a directory, scratch:SIZE, or sim:MODEL"
 
 
 def command(
@@ -166,10 +167,11 @@ def asked_plan(
         tell_options(found.translation)
         facts, files = {"job_file": found.record()}, {STORED_NAME: found.text}
         return AskedPlan(found.plan, found.targets, found.experiment, typed, facts, files)
+    # a name that is wrong is told before a target that is missing
+    loaded = load_experiment(experiment)
     if not targets:
-        do = "name a block device, a directory, scratch:SIZE, or sim:MODEL"
-        raise DrivelabError("U006", "there is no target", do=do)
-    asked, narrowing = narrowed(load_experiment(experiment), repeats=repeats, only=only)
+        raise DrivelabError("U006", "there is no target", do=_NAME_TARGET)
+    asked, narrowing = narrowed(loaded, repeats=repeats, only=only)
     before_targets()
     plan, by_label = planned(
         asked,

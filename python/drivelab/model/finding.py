@@ -13,6 +13,10 @@ MEASURE_LONGER = "measure longer"
 USE_DIRECT_IO = "use direct I/O, or a range larger than memory"
 # of a trial beside which others used the drive or the processors
 FOREIGN_WORK = "foreign-work"
+# in its evidence: what others moved on the drive itself
+OTHERS_REQUESTS = "foreign_request_share"
+OTHERS_BYTES = {"read": "excess_read_share", "write": "excess_write_share"}
+OTHERS_ON_DRIVE = frozenset({OTHERS_REQUESTS, *OTHERS_BYTES.values()})
 # of a trial that gave no numbers
 TRIAL_FAILED = "trial-failed"
 NOT_MEASURED = "not measured: "

@@ -49,4 +49,4 @@ def busiest_by(context: Mapping[str, Any], key: str, least: float) -> list[str]:
     """Names of the other programs beside a trial that have so much of something, those with the most first."""
     programs = (context.get("other_programs") or {}).get("busiest", ())
     found = sorted((one for one in programs if one[key] >= least), key=lambda one: -one[key])
-    return [one["name"] for one in found]
+    return ["another drivelab" if one["name"] == "drivelab" else one["name"] for one in found]

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from drivelab.model.check_trials import PROBE
+from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.units import format_bytes
 from drivelab.report.content import TrialContent
-from drivelab.report.finding_lines import merged_texts
+from drivelab.report.finding_lines import FindingLine, merged_texts
 from drivelab.report.numerals import value_writer
 from drivelab.report.reported_findings import ReportedFinding
 
@@ -70,7 +71,9 @@ def region_words(trials: Sequence[TrialContent]) -> str:
     return f"within {' to '.join(map(format_bytes, known[:1] + known[1:][-1:]))}" if known and known[0] else ""
 
 
-def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent]) -> list[ReportedFinding]:
+def footnotes(
+    findings: Sequence[ReportedFinding], trials: Sequence[TrialContent], lines: Sequence[FindingLine] = ()
+) -> list[ReportedFinding]:
     """The findings that are about the run or about trials that are shown, counted from 1 where they mark some of them.
 
     Parameters
@@ -79,7 +82,10 @@ def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent
         The gravest first.
     trials : sequence of TrialContent
         Those that are shown.
+    lines : sequence of FindingLine, optional
+        The findings in a line each: the work of others is told by its line where each trial had another share of it.
     """
+    others = next((one.text for one in lines if one.code == FOREIGN_WORK), "")
     names = {trial.name for trial in trials}
     found: list[ReportedFinding] = []
     for one in (each for each in findings if each.code != TOLD_BY_NUMBERS):
@@ -87,6 +93,8 @@ def footnotes(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent
         # by how much a number is not the drive's makes no difference
         is_void = one.severity == "invalid"
         apart = says if len(says) <= _APART_MAX and not is_void else _alike(says, math.inf if is_void else _TIMES_MAX)
+        if len(apart) > 1 and len(says) > _APART_MAX and one.code == FOREIGN_WORK and others:
+            apart = [(others, tuple(dict.fromkeys(name for _, kept in says for name in kept)))]
         is_of_all = names <= set(one.trials)
         if not one.trials or (is_of_all and len(apart) == 1):
             found.append(replace(one, number=0, says=tuple(apart) if one.trials else one.says))

@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from drivelab.model.finding import FOREIGN_WORK, VOLUME_CODES, Finding, gravity, kind_of, severity_order, trials_of
+from drivelab.model.finding import (
+    FOREIGN_WORK,
+    OTHERS_BYTES,
+    OTHERS_REQUESTS,
+    VOLUME_CODES,
+    Finding,
+    gravity,
+    kind_of,
+    severity_order,
+    trials_of,
+)
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_duration_ns
 
@@ -33,9 +43,9 @@ _PRESSURE = "cpu_pressure_some_share"
 # what was over when a trial began
 _BEFORE = "other_bytes_share"
 _SIGNS_OF_OTHERS = {
-    "foreign_request_share": "{} of all requests were others'",
-    "excess_read_share": "others read {} of what they moved",
-    "excess_write_share": "others wrote {} of what they moved",
+    OTHERS_REQUESTS: "{} of all requests were others'",
+    OTHERS_BYTES["read"]: "others read {} of what they moved",
+    OTHERS_BYTES["write"]: "others wrote {} of what they moved",
     "cpu_steal_share": "the hypervisor took {} of the processors",
     _PROCESSORS: "others used {} processors",
     _PRESSURE: "tasks waited for a processor {} of the time",

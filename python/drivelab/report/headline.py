@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from drivelab.model.finding import trials_of
+from drivelab.model.finding import OTHERS_ON_DRIVE, trials_of
 from drivelab.model.names import counted, in_brackets
 from drivelab.model.others_processors import busy_with_others, users_of_processors
 from drivelab.model.units import format_bytes
@@ -96,7 +96,9 @@ def busy_words(trials: Sequence[TrialContent]) -> str:
     who = in_brackets(name for name, count in times.most_common(_PROGRAMS_NAMED) if 2 * count >= len(busy))
     middle = sorted(others for others, _ in busy)[len(busy) // 2]
     count = seen[0]["processors"]["count"]
-    return f"the machine was busy: other programs used {middle:.1f} of its {count} processors{who}"
+    on_drive = sum(any(OTHERS_ON_DRIVE & one.evidence.keys() for one in trial.findings) for trial in trials)
+    used = f", and the drive in {trials_of(on_drive, len(trials))}" if on_drive else ""
+    return f"the machine was busy: other programs used {middle:.1f} of its {count} processors{who}{used}"
 
 
 def simulated_texts(content: ReportContent) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ from drivelab.store.tables import measurement_from_rows
 
 # trials that an error names
 _NAMED_TRIALS = 3
+# runs that it names
+_NAMED_RUNS = 3
 # columns that schema 1 has not, with what they mean there
 _SINCE_SCHEMA_2 = {"is_reference": False, "failure": ""}
 
@@ -53,8 +55,17 @@ def open_run(path: Path | str) -> StoredRun:
         if (directory / layout.FOLLOWED_JSON).is_file():
             what = f"{directory.name} is a program that was followed, and no run"
             raise DrivelabError("S504", what, do=f"drivelab explain {directory}") from None
-        raise DrivelabError("S504", f"{directory} holds no readable run.json: {error.strerror}") from error
+        what = f"{directory} holds no readable run.json: {error.strerror}"
+        raise DrivelabError("S504", what, do=_runs_below(directory)) from error
     return StoredRun(directory, _understood(content, file), status)
+
+
+def _runs_below(directory: Path) -> str:
+    """Which run is meant, where the directory holds others that hold runs; empty where it holds none."""
+    below = [file.parent for depth in ("*", "*/*") for file in sorted(directory.glob(f"{depth}/{layout.RUN_JSON}"))]
+    if not below:
+        return ""
+    return f"name one of the runs in it: {', '.join(map(str, below[:_NAMED_RUNS]))}"
 
 
 def _understood(content: bytes, file: Path) -> dict[str, Any]:

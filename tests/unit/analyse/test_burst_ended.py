@@ -7,7 +7,7 @@ from itertools import repeat
 
 import numpy as np
 import pytest
-from simulated_trials import LOOP, evidence, reads_at, target
+from simulated_trials import LOOP, counted, evidence, reads_at, target
 
 from bursting_drives import limited, read_for, unlimited
 from drivelab.analyse.findings import burst_ended, burst_possible, throughput_cliff, trial_findings
@@ -65,6 +65,15 @@ def test_beside_others_it_is_told_of_a_model_only() -> None:
     idle = {**others, "busy": 0.2}
     quiet = replace(seen, measured=replace(seen.measured, context={**seen.measured.context, "processors": idle}))
     assert len(burst_ended.find(quiet)) == 1
+
+
+@pytest.mark.parametrize(("others", "count"), [(0, 1), (200, 1), (200_000, 0)])
+def test_where_another_program_began_to_write_nothing_is_said_of_a_limit(others: int, count: int) -> None:
+    """Two thousand pages of a journal halve no rate; seven times the trial's own bytes do."""
+    asked = reads_at(*BURST)
+    reads = round(sum(BURST))
+    seen = replace(asked, measured=replace(asked.measured, devices=(counted(reads=reads, writes=others),)))
+    assert len(burst_ended.find(seen)) == count
 
 
 def reads_of(model: SimulatedModel, seed: int) -> TrialEvidence:

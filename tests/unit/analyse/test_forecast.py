@@ -241,7 +241,7 @@ def test_a_forecast_tells_all_in_a_sentence() -> None:
         (1, 1, 1, "less often than with a hard disk of 7200 rpm (24.9 here)"),
         (1e6, 1e6, 1e6, "more often than with an Intel 320 with capacitors (4 000 here)"),
         (500, 500, 500, "between a Crucial M4 (364 here) and a SanDisk X100 (1 140 here)"),
-        (2000, 5200, 6000, "perhaps only as often as with an Intel 320 with capacitors (4 000 here)"),
+        (2000, 5200, 6000, "perhaps no more often than with an Intel 320 with capacitors (4 000 here)"),
         (2000, 5000, 6000, "about as often as with an Intel 320 with capacitors (4 000 here)"),
         (2000, 3000, 6000, "perhaps as often as with an Intel 320 with capacitors (4 000 here)"),
         (900, 3000, 6000, "more often than with a Crucial M4 (364 here)"),

@@ -237,6 +237,17 @@ def test_a_directory_without_run_json_is_no_run(tmp_path: Path, name: str) -> No
     assert refusal.value.code == "S504"
 
 
+@pytest.mark.provokes("S504")
+@pytest.mark.parametrize("above", ["one", "one/two"])
+def test_a_directory_above_runs_names_them(tmp_path: Path, above: str) -> None:
+    run = tmp_path / above / "a-run"
+    run.mkdir(parents=True)
+    (run / "run.json").touch()
+    with pytest.raises(DrivelabError) as refusal:
+        open_run(tmp_path / "one")
+    assert refusal.value.do == f"name one of the runs in it: {run}"
+
+
 @pytest.mark.provokes("S505")
 def test_a_run_of_a_newer_drivelab_is_refused_with_advice(writer: RunWriter) -> None:
     (writer.directory / "run.json").write_text(json.dumps({"schema": layout.SCHEMA + 1}))

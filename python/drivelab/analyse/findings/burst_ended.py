@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.findings.foreign_work import is_beside_others
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.token_bucket import done_in, stretch_of, token_of
 from drivelab.model.finding import Finding
@@ -14,7 +15,8 @@ CODE = "burst-ended"
 def find(evidence: TrialEvidence) -> list[Finding]:
     """Direct reads of a virtual drive at a rate so steady that a limit seems to set it, then at a lower one.
 
-    Of writes a cache of the host's would look the same, and so would reads beside programs that use the processors.
+    Of writes a cache of the host's would look the same, and so would reads beside programs that use the
+    processors or the drive.
     """
     measured = evidence.measured
     workload = measured.workload
@@ -24,7 +26,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     if measured.intervals is None or not measured.intervals.num_rows:
         return []
-    if evidence.is_beside_others:
+    if is_beside_others(evidence):
         # when others begin, one reader slows down just so
         return []
     seen = stretch_of(done_in(measured.intervals))

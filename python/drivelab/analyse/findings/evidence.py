@@ -8,7 +8,6 @@ from typing import Any
 from drivelab.analyse.commands import drive_counts, given_counts, issued_bytes, issued_count
 from drivelab.model.host import HostFacts
 from drivelab.model.measurement import DeviceCounts, Measurement
-from drivelab.model.others_processors import busy_with_others
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import FILE_WRITING_OPERATIONS
@@ -49,12 +48,6 @@ class TrialEvidence:
     def given(self) -> DeviceCounts | None:
         """What left memory for the drives; None when the kernel counted nothing."""
         return given_counts(self.measured, self.target)
-
-    @property
-    def is_beside_others(self) -> bool:
-        """Whether other programs used enough of the processors to slow it down; a model waits for none of them."""
-        processors = self.measured.context.get("processors")
-        return self.target.simulated is None and bool(processors and busy_with_others(processors))
 
     @property
     def is_null(self) -> bool:

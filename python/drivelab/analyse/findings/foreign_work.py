@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.foreign_bytes import foreign_bytes
-from drivelab.model.finding import FOREIGN_WORK, Finding, Severity
+from drivelab.model.finding import FOREIGN_WORK, OTHERS_BYTES, OTHERS_REQUESTS, Finding, Severity
 from drivelab.model.names import in_brackets
 from drivelab.model.others_processors import busy_with_others, users_of_processors
 from drivelab.model.units import format_bytes
@@ -25,6 +25,8 @@ CPU_PRESSURE_MAX = 0.05
 IDLE_REQUESTS_MIN = 3
 IDLE_SHARE_MAX = 0.1
 FOREIGN_REQUESTS_MIN = 3
+# less than that of a drive's work slows nobody down so that one would see it
+SLOWING_SHARE_MIN = 0.1
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -41,6 +43,18 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     is_minor = set(facts) == {STEAL} and facts[STEAL] <= STEAL_SHARE_WARNING
     severity: Severity = "note" if is_minor else "warning"
     return [Finding(CODE, severity, text, evidence.name, facts, "repeat it when the computer is quiet")]
+
+
+def is_beside_others(evidence: TrialEvidence) -> bool:
+    """Whether others used enough of the processors, or the drive itself, to slow the trial down."""
+    if evidence.target.simulated is not None:
+        # a model waits for nobody
+        return False
+    processors = evidence.measured.context.get("processors")
+    on_drive = [
+        share for _, facts in (*_foreign_requests(evidence), *_foreign_bytes(evidence)) for share in facts.values()
+    ]
+    return bool(processors and busy_with_others(processors)) or max(on_drive, default=0.0) > SLOWING_SHARE_MIN
 
 
 def _signs(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
@@ -81,7 +95,7 @@ def _foreign_requests(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, 
         share = foreign / (own + foreign)
         by_count = sorted(traced.get("foreign", {}).items(), key=lambda one: (-one[1], one[0]))
         who = in_brackets(name for name, _ in by_count)
-        yield f"{100 * share:.0f} % of all requests were others'{who}", {"foreign_request_share": share}
+        yield f"{100 * share:.0f} % of all requests were others'{who}", {OTHERS_REQUESTS: share}
 
 
 def _foreign_bytes(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:
@@ -89,7 +103,7 @@ def _foreign_bytes(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, flo
         verb = "read" if found.direction == "read" else "wrote"
         who = in_brackets(found.programs)
         much = f"{format_bytes(found.count)} more than this trial did{who}, {100 * found.share:.0f} % of what it moved"
-        yield f"the drive {verb} {much}", {f"excess_{found.direction}_share": found.share}
+        yield f"the drive {verb} {much}", {OTHERS_BYTES[found.direction]: found.share}
 
 
 def _work_before(evidence: TrialEvidence) -> Iterator[tuple[str, dict[str, float]]]:

@@ -7,6 +7,7 @@ from typing import Any
 from drivelab.analyse.change_points import CLIFF_CAPACITY_SHARE, CLIFF_RATIO
 from drivelab.analyse.findings import burst_ended
 from drivelab.analyse.findings.evidence import TrialEvidence
+from drivelab.analyse.findings.foreign_work import is_beside_others
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.token_bucket import token_of
 from drivelab.analyse.trial_course import capacity_of_target
@@ -60,7 +61,7 @@ def _what_lasts(evidence: TrialEvidence, after_bytes_per_s: float) -> str:
     """What the drive does for longer: the level after the cliff, unless it came back from it."""
     if again := _came_back_to(evidence, after_bytes_per_s):
         return f"In the last tenth of the trial it was {format_rate_bytes_per_s(again)} again"
-    if evidence.is_beside_others:
+    if is_beside_others(evidence):
         return "What it does for longer is not known"
     return f"What it does for longer is {format_rate_bytes_per_s(after_bytes_per_s)}"
 
@@ -75,7 +76,7 @@ def _came_back_to(evidence: TrialEvidence, after_bytes_per_s: float) -> float:
 def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_per_s: float) -> dict[str, Any]:
     """The rates before the cliff and after it, of what did not come back and a cache or a limit explains."""
     is_explained = evidence.operations("write") or _may_be_limited(evidence)
-    if not is_explained or evidence.is_beside_others or _came_back_to(evidence, after_bytes_per_s):
+    if not is_explained or is_beside_others(evidence) or _came_back_to(evidence, after_bytes_per_s):
         return {}
     block_bytes = evidence.measured.workload.block_sizes[0].bytes
     token, _ = token_of(block_bytes)
@@ -86,7 +87,7 @@ def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_p
 def _cause(evidence: TrialEvidence) -> str:
     """What makes a throughput fall, as far as the workload tells."""
     is_buffered = evidence.operations("write") and not evidence.is_direct and not evidence.is_durable
-    if evidence.is_beside_others and not is_buffered:
+    if is_beside_others(evidence) and not is_buffered:
         return "other programs were at work, and may be why"
     if not evidence.operations("write"):
         if _may_be_limited(evidence):

@@ -102,7 +102,11 @@ def card_of(joint: Joint) -> Card:
     check = own if own and own.experiment.get("name") == "check" else None
     commits = rows_of_commits(own, drives_words(joint)) if own else None
     shown = _check_trials(check) if check and not commits else []
-    notes = footnotes([one for one in check.findings if one.severity in _MARKED], shown) if check else []
+    notes = (
+        footnotes([one for one in check.findings if one.severity in _MARKED], shown, check.finding_lines)
+        if check
+        else []
+    )
     numbers = tuple(_number(trial, notes) for trial in shown) or (numbers_of_bursts(own) if own else ())
     rows = commits
     if own and rows is None:

@@ -105,10 +105,8 @@ def _parts(
     # what is told beside the verdict is not told again
     is_simulated = bool(simulated_texts(content))
     told = {"interrupted" if missing else "", FOREIGN_WORK if busy else "", _VIRTUAL if is_simulated else "", *_BURSTS}
-    warned = footnotes(
-        [one for one in content.findings if one.severity in _STYLES and one.code not in told], [*durable, *others]
-    )
-    warned = that_fit(warned, warnings_max, others)
+    left = [one for one in content.findings if one.severity in _STYLES and one.code not in told]
+    warned = that_fit(footnotes(left, [*durable, *others], content.finding_lines), warnings_max, others)
     answer = answer_of(content.verdict, trials, content.findings)
     write = _Writer(plain, warned, warnings_max, trials, width)
     parts: list[RenderableType] = [write.head(content)]

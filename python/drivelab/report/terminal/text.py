@@ -13,6 +13,7 @@ from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.metric import DEVICE_BYTES, FLUSHES, PER_OPERATION, WRITES, metric_of
+from drivelab.model.names import names_in_words
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
 from drivelab.report.answer import CheckLine, VerdictBlock, answer_of
@@ -26,7 +27,7 @@ from drivelab.report.numerals import (
     shown_number,
 )
 from drivelab.report.outcome_words import WORDS
-from drivelab.report.reported_findings import ReportedFinding, reported
+from drivelab.report.reported_findings import ReportedFinding, reported, sentence
 from drivelab.report.terminal.clean_text import terminal_text as _text
 from drivelab.report.terminal.fitting_table import FittingTable
 from drivelab.report.terminal.plots import TextPlots
@@ -177,9 +178,19 @@ def _findings_list(findings: Sequence[ReportedFinding], labels: Mapping[str, str
             line.append(f" {_text(finding.advice, plain)}", style="dim")
         if len(finding.trials) == 1:
             line.append(f" ({_text(labels.get(finding.trials[0], finding.trials[0]), plain)})", style="dim")
+        elif len(finding.says) == 1 and finding.trials:
+            line.append(f" The same holds for {finding.trial_count} trials, marked {finding.mark}.", style="dim")
+        elif finding.trials and finding.severity == "note":
+            line.append(f" Much the same holds for {finding.trial_count} trials, marked {finding.mark}.", style="dim")
         elif finding.trials:
-            alike = "The same" if len(finding.says) == 1 else "Much the same"
-            line.append(f" {alike} holds for {finding.trial_count} trials, marked {finding.mark}.", style="dim")
+            # each with its own numbers, and whose these are
+            names = [names_in_words([labels.get(trial, trial) for trial in trials]) for _, trials in finding.says]
+            line = Text.assemble(
+                (f"{finding.word}", style), f" of {finding.trial_count} trials, marked {finding.mark}:"
+            )
+            told = zip(names, finding.says, strict=True)
+            line.append("".join(_text(f"\n{name}: {text}", plain) for name, (text, _) in told))
+            line.append(f"\n{_text(sentence(finding.advice), plain)}" if finding.advice else "", style="dim")
         table.add_row(Text(finding.mark, style=style), line)
     return table
 

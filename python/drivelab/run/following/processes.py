@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,8 @@ _WAITING = (
     "go and os.execvp(sys.argv[2], sys.argv[2:])\n"
 )
 _END_S = 10
+# what a shell, and nobody else, gives a meaning to
+_OF_SHELLS = frozenset("|&;<>()$`*?\n")
 
 
 def require_process(pid: int) -> None:
@@ -133,6 +136,26 @@ def open_links(pid: int) -> dict[int, str]:
             with suppress(OSError):
                 found[int(entry)] = os.readlink(_PROC / str(pid) / "fd" / entry)
     return found
+
+
+def command_words(typed: Sequence[str]) -> list[str]:
+    """The program and its arguments, also where somebody quoted the whole of it as one word.
+
+    Raises
+    ------
+    DrivelabError
+        R444: what was quoted is a line that only a shell can carry out.
+    """
+    if len(typed) != 1 or len(typed[0].split()) < 2 or shutil.which(typed[0]) is not None:
+        return list(typed)
+    try:
+        words = shlex.split(typed[0])
+    except ValueError:
+        words = []
+    if not words or _OF_SHELLS & set(typed[0]):
+        do = shlex.join(["drivelab", "explain", "--command", "--", "sh", "-c", typed[0]])
+        raise DrivelabError("R444", f"{typed[0]!r} needs a shell", where="drivelab explain --command", do=do)
+    return words
 
 
 class StartedCommand:

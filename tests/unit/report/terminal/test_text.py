@@ -77,11 +77,11 @@ def test_a_finding_about_the_whole_trial_marks_its_name(summary: TrialSummary) -
     assert any(line.startswith("x1 ") and "320–345" in line for line in text.splitlines())
 
 
-def test_findings_that_say_much_the_same_are_listed_once(summary: TrialSummary) -> None:
+def test_findings_that_say_much_the_same_are_one_with_the_numbers_of_each(summary: TrialSummary) -> None:
     findings = [Finding("drift", "warning", f"it got {n} times slower", f"t{n}") for n in (2, 3)]
     text = " ".join(shown(render_check("Why?", [summary], findings, None)).split())
     assert text.count("Warning") == 1
-    assert "Much the same holds for 2 trials, marked !1." in text
+    assert "Warning of 2 trials, marked !1: t2: it got 2 times slower. t3: it got 3 times slower." in text
 
 
 def test_the_verdict_comes_first(summary: TrialSummary) -> None:
