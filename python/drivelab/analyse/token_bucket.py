@@ -31,6 +31,10 @@ FLAT_S, FLAT_COUNT = 0.05, 4.0
 # ... or such a share of those that always end together, with nothing in a tenth of the spans: network block devices
 # answer 16 at a time; what is outstanding bounds it
 _BATCH_SHARE, _EMPTY_SHARE_MIN, _BATCH_MAX = 0.4, 0.1, 32.0
+# so many spans are summed, of so many sums at least, to tell a limit from chance, whose sums have a share of 1 of it
+_SPANS, _SUMS_MIN, _MADE_UP_MAX = 8, 5, 0.4
+# what scatters by no more than that is as constant as anybody's limit
+_EVEN_SHARE = 0.02
 EXCESS_MIN = 2.5
 # what is fast for less than this is fast at the start, and not for a while
 START_S = 0.5
@@ -220,7 +224,21 @@ def _is_flat(times: Floats, total: Floats, rate: float) -> bool:
     off = total - rate * times
     # by medians: what is outstanding at the end of a slice is counted a moment too early
     allowed = max(FLAT_COUNT, FLAT_S * rate, _BATCH_SHARE * _batch(np.diff(total)))
-    return bool(np.median(np.abs(off - np.median(off))) <= allowed)
+    return bool(np.median(np.abs(off - np.median(off))) <= allowed) and _is_made_up_for(np.diff(off), rate, times)
+
+
+def _is_made_up_for(off: Floats, rate: float, times: Floats) -> bool:
+    """Whether spans that did too much stand beside spans that did too little: a limit lets nothing add up, chance does.
+
+    The variance of sums over so many spans is then a small part of what it is of independent ones. Where spans scatter
+    by no more than a limit's clock, or are too few to tell, it is taken for granted.
+    """
+    sums = off[:-1][: (off.size - 1) // _SPANS * _SPANS].reshape(-1, _SPANS).sum(axis=1)
+    if sums.size < _SUMS_MIN:
+        return True
+    span = float(np.median(np.diff(times)))
+    is_even = float(np.std(off[:-1])) <= max(FLAT_COUNT, _EVEN_SHARE * rate * span)
+    return is_even or float(np.var(sums)) <= _MADE_UP_MAX * _SPANS * float(np.var(off[:-1]))
 
 
 def _batch(counts: Floats) -> float:
@@ -307,7 +325,14 @@ def first_episode(stretches: Sequence[Stretch]) -> tuple[Stretch, int]:
     count = next((place for place, one in enumerate(stretches) if one.low_per_s), None)
     if count is None:
         # it never fell: all of it was watched
-        whole = replace(stretches[0], end_s=stretches[-1].end_s, count=sum(one.count for one in stretches))
+        is_flat = all(one.is_flat for one in stretches)
+        whole = replace(
+            stretches[0],
+            end_s=stretches[-1].end_s,
+            count=sum(one.count for one in stretches),
+            is_flat=is_flat,
+            is_burst_flat=is_flat,
+        )
         return whole, len(stretches)
     if not count or held_nothing(stretches):
         return stretches[0], 1

@@ -68,8 +68,11 @@ class Finding:
 
 
 def kind_of(one: Finding) -> tuple[str, str]:
-    """What is told together: the same code, and of limits the same unit, for one of bytes is another than of I/Os."""
-    return one.code, str(one.evidence.get("token", ""))
+    """What is told together: the same code, of limits the same unit, and of what can be judged in several ways one way.
+
+    A limit of bytes is another than one of I/Os, and what is not known is another than what is not so.
+    """
+    return one.code, str(one.evidence.get("token") or one.evidence.get("verdict") or "")
 
 
 def gravity(one: Finding) -> int:

@@ -115,3 +115,31 @@ def test_of_a_fall_that_is_too_short_to_tell_only_the_mean_is_told() -> None:
     assert found.verdict == "no end"
     assert found.burst_per_s == pytest.approx(counts.sum() / 8.4)
     assert not found.is_flat
+
+
+def _scattered(seed: int, *, is_limited: bool, count: int = 250, rate: float = 60_000.0, share: float = 0.08) -> Done:
+    """Spans of 0.2 s that scatter: by chance, or so that a limit makes up for it in the next moments."""
+    random = np.random.default_rng(seed)
+    ends = 0.2 * np.arange(1, count + 1)
+    done = rate * ends
+    done += (
+        rate * 0.2 * share * (random.standard_normal(count) if is_limited else random.standard_normal(count).cumsum())
+    )
+    return Done(ends - 0.2, ends, np.diff(done, prepend=0.0))
+
+
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_a_rate_that_scatters_by_chance_is_not_constant_and_one_that_is_made_up_for_is(is_limited: bool) -> None:
+    found = [bucket_of(_scattered(seed, is_limited=is_limited)) for seed in range(40)]
+    flat = sum(one.is_flat for one in found if one is not None)
+    assert flat >= 38 if is_limited else flat <= 2
+
+
+def test_what_was_constant_before_a_rest_only_is_not_constant() -> None:
+    even, uneven = _of_rates((3000.0, 20.0)), _scattered(3, is_limited=False)
+    both = Done(*(np.concatenate((one, other)) for one, other in (
+        (even.begin_s, uneven.begin_s + 25.0), (even.end_s, uneven.end_s + 25.0), (even.count, uneven.count / 20)
+    )))  # fmt: skip
+    found = bucket_of(both)
+    assert found is not None
+    assert (found.verdict, found.is_flat) == ("no end", False)

@@ -207,3 +207,16 @@ def test_thousands_are_one_number_whatever_blank_stands_between_them() -> None:
     for blank in (" ", "\u202f"):
         texts = [f"64 are best: {number}{blank}000\u00a0IOPS" for number in (423, 424)]
         assert merged_texts(texts) == f"64 are best: 423{blank}000 to 424{blank}000\u00a0IOPS"
+
+
+def test_what_is_not_known_is_not_told_as_what_is_not_so() -> None:
+    said = [("warning", "not steady", "it had not become steady: 2 %")]
+    said += [("note", "undecided", f"whether it was steady is not known: {n} rounds") for n in (1, 2, 3, 4)]
+    findings = [
+        Finding("not-steady", severity, text, f"t{n}", {"verdict": verdict})
+        for n, (severity, verdict, text) in enumerate(said)
+    ]
+    assert [(line.severity, line.text, line.where) for line in finding_lines(findings, 5)] == [
+        ("warning", "it had not become steady: 2 %", " [t0]"),
+        ("note", "whether it was steady is not known: 1 to 4 rounds", " [in 4 of 5 trials]"),
+    ]

@@ -12,7 +12,11 @@ from drivelab.model.units import format_decimal_bytes
 CODE = "not-steady"
 # shorter trials were not meant to last, unless they were to move a whole capacity
 SUSTAINED_NS = 60_000_000_000
-_WORDS = {"not steady": "the drive had not become steady", "undecided": "whether it was steady is not known"}
+_WORDS = {
+    "not steady": "the drive had not become steady",
+    "noisy": "it is noisy, and not settled by the rule of five rounds",
+    "undecided": "whether it was steady is not known",
+}
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -26,13 +30,13 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     state = steady_state(series, capacity)
     if state.verdict == "steady":
         return []
-    word = _WORDS[state.verdict]
-    if state.verdict == "not steady" and not state.passes_five_rounds and (state.trend_p_value or 0) > TREND_P_MIN:
-        word = "it is noisy, and not settled by the rule of five rounds"
-    severity: Severity = "warning" if state.verdict == "not steady" else "note"
+    verdict: str = state.verdict
+    if verdict == "not steady" and not state.passes_five_rounds and (state.trend_p_value or 0) > TREND_P_MIN:
+        verdict = "noisy"
+    severity: Severity = "note" if verdict == "undecided" else "warning"
     facts = {
         "profile": PROFILE,
-        "verdict": state.verdict,
+        "verdict": verdict,
         "round_bytes": state.round_bytes,
         "round_count": state.round_count,
         "last_window_bytes_per_s": state.bytes_per_s.value,
@@ -40,7 +44,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         "trend_p_value": state.trend_p_value,
     }
     advice = f"write more: {format_decimal_bytes(2 * capacity)} or until it is steady"
-    return [Finding(CODE, severity, f"{word}: {state.why}", evidence.name, facts, advice)]
+    return [Finding(CODE, severity, f"{_WORDS[verdict]}: {state.why}", evidence.name, facts, advice)]
 
 
 def _is_sustained(evidence: TrialEvidence, capacity: int) -> bool:
