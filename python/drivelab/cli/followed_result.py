@@ -13,6 +13,7 @@ from drivelab.answers.followed import FollowedAnswer
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.waterfall import waterfall
 from drivelab.report.followed_calls import (
+    PER_SECOND,
     SOFTWARE,
     answer,
     calls_table,
@@ -27,11 +28,14 @@ from drivelab.report.followed_calls import (
 )
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import count_text, latency_text
+from drivelab.report.parts_of_text import parts_within
 from drivelab.report.sentences.explanation import asked_of_drive
 from drivelab.report.tables.device_work import device_work_table
 from drivelab.report.tables.parts import parts_table
+from drivelab.report.tables.table import Table
 from drivelab.report.tables.trace_conduct import trace_conduct_table
-from drivelab.report.terminal.wrapped import table_lines, wrapped
+from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.wrapped import GAP, table_lines, wrapped
 from drivelab.store.followed import CALLS
 from drivelab.streams import make_console
 from drivelab.trace.operations_of_calls import ELSEWHERE, REGISTERED, SUBMISSIONS
@@ -148,8 +152,7 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     width, plain = console.width, not console.encoding.startswith("utf")
     lines = [line for sentence in _first(found) for line in wrapped(sentence, width, plain)] + [""]
     table = calls_table(found.summaries if details else found.summaries[:_CALLS_IN_TERMINAL])
-    rows = [[column.name for column in table.columns], *([cell.text for cell in row] for row in table.rows)]
-    lines += table_lines(rows, plain)
+    lines += _table_within(table, width, plain)
     lines += [line for meaning in part_meanings(found.summaries) for line in wrapped(meaning, width, plain)]
     lines.append("")
     remarks = [line for remark in (*_meanwhile(found), *_left_out(found)) for line in wrapped(remark, width, plain)]
@@ -161,6 +164,17 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     if page is not None:
         print(f"report: {page}")
     print(f"calls:  {directory / CALLS}")
+
+
+def _table_within(table: Table, width: int, plain: bool) -> list[str]:
+    """The calls; where they have no room the rate gives way, then the smallest parts of where the time went."""
+    rows = [[column.name for column in table.columns], *([cell.text for cell in row] for row in table.rows)]
+    if max(map(len, table_lines(rows, plain))) > width:
+        rows = [[cell for cell, head in zip(row, rows[0], strict=True) if head != PER_SECOND] for row in rows]
+    numbers = list(table_lines([row[:-1] for row in rows], plain))
+    room = width - max(map(len, numbers)) - len(GAP)
+    ends = [rows[0][-1], *(parts_within(row[-1], room) for row in rows[1:])]
+    return [f"{line}{GAP}{terminal_text(end, plain)}" for line, end in zip(numbers, ends, strict=True)]
 
 
 def _stories(found: FollowedAnswer) -> list[str]:

@@ -22,6 +22,9 @@ _NEIGHBOUR_TOLD_FROM = 0.2
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
 _P99_FROM = 100
 _TOLD_AT_MOST = 3
+# a column that a narrow screen can do without
+PER_SECOND = "per s"
+_RING = "io_uring "
 _SHORT: Mapping[Part, str] = {
     "fs_in": "file system",
     "layers": "layers",
@@ -133,13 +136,15 @@ def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
     """What the parts of software are that the table names: by their names alone nobody knows them."""
     named = " ".join(where(one.parts_ns) for one in summaries)
     told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in SOFTWARE if f"{_SHORT[part]} " in named]
+    if any(one.call.startswith(_RING) for one in summaries):
+        yield "io_uring: until the kernel has posted the completion, and not until the program looks for it."
     if told:
         yield f"Software is {names_in_words([_SHORT[part] for part in SOFTWARE])} together; {'; '.join(told)}."
 
 
 def calls_table(summaries: Sequence[Summary]) -> Table:
     """The calls by name."""
-    names = ("calls", "per s", "median", "p99", "slowest")
+    names = ("calls", PER_SECOND, "median", "p99", "slowest")
     return Table(
         key="followed-calls",
         title="The calls of the program",

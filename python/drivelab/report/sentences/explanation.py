@@ -21,6 +21,8 @@ QUEUE_TOLD_FROM = 0.10
 # the slowest operations are told apart where they take so much longer
 _SLOWER_FROM = 1.10
 _MORE_TOLD_SHARE = 0.20
+# and the mean where it is so many times the typical latency
+_MEAN_TOLD_FROM = 2.0
 # a drive that takes so many times as long as any other beneath the same set is the slow one
 _SLOW_MEMBER_FROM = 1.25
 _MORE_TOLD_AT_MOST = 3
@@ -153,7 +155,8 @@ def cost_words(explanation: Explanation) -> str:
     ends = "" if ratio.low is None or ratio.high is None else f", 95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
     # a trace makes nothing faster: what looks like it is the scatter of two passes
     is_seen = ratio.value > 1 and (ratio.low is None or ratio.low > 1)
-    return f"{'' if is_seen else 'not measurable: '}{medians}: {ratio.value:.2f} times{ends}"
+    # the ratio is that of passes beside each other, and the medians are those of all of them
+    return f"{medians}: {ratio.value:.2f} times{ends}" if is_seen else f"not measurable: {medians}"
 
 
 def check_words(explanation: Explanation) -> str:
@@ -213,6 +216,8 @@ def _answered(explanation: Explanation) -> Iterator[str]:
         )
     if text := headline(explanation):
         yield text
+    if text := _mean(explanation):
+        yield text
     if text := _slowest(explanation):
         yield text
 
@@ -233,7 +238,8 @@ def _of_btt(explanation: Explanation) -> Iterator[str]:
         if explanation.work["preflush_writes"] >= COUNT_SLACK:
             yield f"btt's mean Q2C is {shown} a bio: it counts flushes before a write, not those after it."
         else:
-            yield f"btt, which drops every flush, would show a mean of {shown} (its Q2C)."
+            alone = " if nobody else used the disk" if explanation.conduct.foreign_bios else ""
+            yield f"btt, which drops every flush, would show a mean of {shown} (its Q2C){alone}."
 
 
 def _refused(explanation: Explanation) -> Iterator[str]:
@@ -305,6 +311,16 @@ def slowest_words(explanation: Explanation) -> str:
     if explanation.slowest_count == 1:
         return f"the slowest of {count_text(explanation.operations)} operations"
     return f"the slowest 1 % ({count_text(explanation.slowest_count)} operations)"
+
+
+def _mean(explanation: Explanation) -> str:
+    """Where most of the time goes, where the typical operation does not tell it: of few that take far longer."""
+    if explanation.mean_ns < _MEAN_TOLD_FROM * explanation.typical_ns or not explanation.parts:
+        return ""
+    most = max(explanation.parts, key=lambda one: one.mean.value or 0.0)
+    where = f"in {most.layer}" if most.layer else _MORE_IN[most.part]
+    times = latency_text(explanation.mean_ns), latency_text(most.mean.value or 0.0)
+    return "The mean is {}, {} of it {where}: most of the time goes to slower ones.".format(*times, where=where)
 
 
 def _slowest(explanation: Explanation) -> str:
