@@ -36,7 +36,7 @@ from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.verdict import Fitness, Verdict
+from drivelab.model.verdict import ONLY_READ, Fitness, Verdict
 from drivelab.needs.load import NEED_NAMES, OTHER_NAMES, built_in_needs, load_need
 from drivelab.plan.awaited import awaited_of_check
 from drivelab.plan.check import CheckPlan, plan_check
@@ -225,7 +225,7 @@ def _only_read(
         text = f"no number is the drive's, since {void.text.partition(': ')[0]}; {void.advice or 'see the findings'}"
     else:
         consent = "--erase SERIAL (or a directory)" if target.kind == "block_device" else "a directory"
-        text = f"only read: writes need {consent}"
+        text = f"{ONLY_READ}: writes need {consent}"
     if need is None:
         return Fitness(f"{text[0].upper()}{text[1:]}.", "undecided", ())
     return Verdict(need.name, need.title, "undecided", f"{need.title}: {text}", text, ())

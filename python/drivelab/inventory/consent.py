@@ -44,6 +44,7 @@ class Probes:
 
 
 PROBES = Probes()
+_SYSTEM = frozenset({"/", "/boot", "/usr", "/var"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,9 @@ def _refuse_used_layer(target: TargetFacts, layer: BlockUse, alias: str = "") ->
     called = layer.name + alias
     if layer.mount_points:
         place = layer.mount_points[0]
-        raise _refusal("C202", target, f"{called} is mounted on {place}", f"umount {place}, or choose another")
+        # nobody unmounts what the system itself runs from
+        do = "choose another drive" if _SYSTEM & set(layer.mount_points) else f"umount {place}, or choose another"
+        raise _refusal("C202", target, f"{called} is mounted on {place}", do)
     for user in layer.used_by:
         if user == "swap":
             do = f"swapoff {layer.path}, or choose another drive"

@@ -17,6 +17,8 @@ Direction = Literal["at_most", "at_least"]
 Force = Literal["required", "recommended"]
 # what a rate of commits that is asked for is held against
 COMMITS = "commits_per_s"
+# why nothing is known of writes where none was allowed
+ONLY_READ = "only read"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from drivelab.model.estimate import Estimate
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_quantity
-from drivelab.model.verdict import COMMITS, easier_words, verdicts_in
+from drivelab.model.verdict import COMMITS, ONLY_READ, easier_words, verdicts_in
 from drivelab.report.content import TrialContent
 from drivelab.report.headline import busy_words
 from drivelab.report.numerals import latency_text, number_text, round_latency_text
@@ -100,7 +100,8 @@ class VerdictBlock:
             return False
         is_open = [one for one in self.checks if one.outcome == "undecided"]
         if not is_open:
-            return self.why != NOT_MEASURED
+            # what only reads were allowed for is asked for in other words
+            return self.why != NOT_MEASURED and not self.why.startswith(ONLY_READ)
         return any(one.measured != NOT_MEASURED and not one.may_not_last for one in is_open)
 
 

@@ -105,10 +105,10 @@ def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[s
         for run, words in zip(joint.runs, busy_with, strict=True)
     ]
     texts = _of_runs(joint, [[text for _, text in of] for of in lines])
-    found = list(zip((severity for of in lines for severity, _ in of), texts, strict=True))
-    # "invalid" comes before "warning", and of each run the gravest first
-    findings = [text for _, text in sorted(found, key=lambda one: one[0])]
-    grave = sum(severity == "invalid" for severity, _ in found)
+    # "invalid" comes before "warning", then the gravest of each run: where few are shown, none is for one run alone
+    places = [(severity, rank) for of in lines for rank, (severity, _) in enumerate(of)]
+    findings = [text for _, text in sorted(zip(places, texts, strict=True), key=lambda one: one[0])]
+    grave = sum(severity == "invalid" for severity, _ in places)
     findings[grave:grave] = busy
     incomplete = [f"{NOT_COMPLETE}: {text}" for text in missing if text and not is_told]
     return list(dict.fromkeys([*incomplete, *simulated, *findings, *joint.notes]))

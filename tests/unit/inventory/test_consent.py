@@ -85,6 +85,11 @@ def test_a_drive_with_a_mounted_partition_is_refused_even_when_named(make_system
     assert "umount /home" in error.do
 
 
+def test_nobody_is_told_to_unmount_what_the_system_runs_from(make_system: MakeSystem) -> None:
+    paths = blank_disk(make_system, {"/proc/self/mountinfo": "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n"})
+    assert refusal(paths, "sda", "S1+contents").do == "choose another drive"
+
+
 def test_a_drive_mounted_outside_the_container_is_refused(make_system: MakeSystem) -> None:
     paths = blank_disk(make_system, {"/proc/1/mountinfo": "1 1 8:1 / /host/home rw - ext4 /dev/sda1 rw\n"})
     assert refusal(paths, "sda", "S1+contents").code == "C202"

@@ -8,7 +8,7 @@ import pytest
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import Finding
-from drivelab.model.verdict import COMMITS, Check, Direction, Fitness, Threshold, Verdict
+from drivelab.model.verdict import COMMITS, ONLY_READ, Check, Direction, Fitness, Threshold, Verdict
 from drivelab.report.answer import answer_of, surer_words, thresholds_of
 from drivelab.report.content import TrialContent
 from drivelab.report.reported_findings import reported
@@ -111,3 +111,10 @@ def test_no_longer_check_is_advised_where_the_own_time_of_the_program_leaves_it_
     stored["forecast"] = {"commits_per_s": {"value": 14_500.0}, "log_latency": {"value": 22_966.0}, "own_time_ns": 46e3}
     verdicts = answer_of(stored, (), ()).verdicts
     assert surer_words(verdicts, "check . --quick", is_busy=is_busy, is_simulated=is_simulated) == told
+
+
+def test_what_was_only_read_is_not_settled_by_reading_again() -> None:
+    text = f"{ONLY_READ}: writes need a directory"
+    stored = Verdict("consul", "Consul", "undecided", f"Consul: {text}", text, ()).to_json()
+    verdicts = answer_of(stored, (), ()).verdicts
+    assert surer_words(verdicts, "check file --quick", is_busy=True, is_simulated=False) == ""

@@ -196,7 +196,9 @@ def _burst_words(comparison: Comparison) -> str:
     return found[0] if found else ""
 
 
-def _span_of_changes(rows: Sequence[MetricComparison], verdict: str, *, is_most_alone: bool = False) -> str:
+def _span_of_changes(
+    rows: Sequence[MetricComparison], verdict: str, *, is_most_alone: bool = False, is_in_times: bool = False
+) -> str:
     """``2.3 to 1 400 times as fast``, ``5 to 65 % slower``; of rows in the order of their changes.
 
     A latency that grows by half and a rate that falls by a third are one change with two percentages: where both are
@@ -204,7 +206,7 @@ def _span_of_changes(rows: Sequence[MetricComparison], verdict: str, *, is_most_
     """
     least, most = rows[-1 if is_most_alone else 0], rows[-1]
     is_large = size_of_change(most) >= TIMES_FROM
-    if is_large or (verdict == "slower" and len({row.is_more_worse for row in rows}) > 1):
+    if is_in_times or is_large or (verdict == "slower" and len({row.is_more_worse for row in rows}) > 1):
         unit = times_words(verdict)
         digits = 2 if is_large else 3
         ends = [number_text(size_of_change(row), digits).replace(THIN_SPACE, " ") for row in (least, most)]
@@ -263,18 +265,22 @@ def _by_pattern(looks: Mapping[str, Sequence[MetricComparison]], base: str, new:
 def _counted(looks: Mapping[str, Sequence[MetricComparison]], base: str, new: str, why: str) -> str:
     """That some numbers look faster and others slower, and how many of each."""
     told = [_looked(how, rows) for how, rows in looks.items() if rows]
+    if any(" times" in one for one in told):
+        # one unit in a sentence
+        told = [_looked(how, rows, is_in_times=True) for how, rows in looks.items() if rows]
     told[0] = told[0].replace(" ", " looked ", 1)
     counts = f"{', '.join(told[:-1])} and {told[-1]}"
     can = f"Whether {new} is faster than {base} can't be told{f' from {why}' if why else ''}"
     return f"{can}: of {sum(map(len, looks.values()))} numbers {counts}."
 
 
-def _looked(how: str, rows: Sequence[MetricComparison]) -> str:
+def _looked(how: str, rows: Sequence[MetricComparison], *, is_in_times: bool = False) -> str:
     """``11 faster (up to 30 %)``, ``1 slower (3 %)``, ``1 alike``."""
     if how == "alike":
         return f"{len(rows)} alike"
     up_to = "up to " if len(rows) > 1 else ""
-    times = _span_of_changes(sorted(rows, key=size_of_change), how, is_most_alone=True).replace(
+    ordered = sorted(rows, key=size_of_change)
+    times = _span_of_changes(ordered, how, is_most_alone=True, is_in_times=is_in_times).replace(
         times_words(how), "times"
     )
     return f"{len(rows)} {how} ({up_to}{times.removesuffix(f' {how}')})"

@@ -11,6 +11,7 @@ from drivelab.model.trace import Explanation, Part, are_far_apart
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import count_text, latency_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
+from drivelab.report.sentences.slow_operations import mean_words, slowest_sentence, slowest_words
 
 # a part with less of the latency is not told of
 SHARE_TOLD_MIN = 0.005
@@ -18,14 +19,8 @@ SHARE_TOLD_MIN = 0.005
 _QUEUE_NAMED_FROM = 0.01
 # from such a share on waiting in the queue is told apart from software
 QUEUE_TOLD_FROM = 0.10
-# the slowest operations are told apart where they take so much longer
-_SLOWER_FROM = 1.10
-_MORE_TOLD_SHARE = 0.20
-# and the mean where it is so many times the typical latency
-_MEAN_TOLD_FROM = 2.0
 # a drive that takes so many times as long as any other beneath the same set is the slow one
 _SLOW_MEMBER_FROM = 1.25
-_MORE_TOLD_AT_MOST = 3
 # a byte written for a byte asked for is nothing to tell of
 _AMPLIFIED_FROM = 0.005
 # below that much of it a drive was not asked
@@ -33,15 +28,6 @@ _HARDLY_ASKED = 0.02
 # counts of commands this close to a whole number are one
 COUNT_SLACK = 0.05
 _SOFTWARE: tuple[Part, ...] = ("fs_in", "between", "return")
-_MORE_IN = {
-    "fs_in": "before the first command",
-    "layers": "in the layers",
-    "queue": "in the queue",
-    "device": "at the drive",
-    "flush": "in the flush",
-    "between": "between commands",
-    "return": "after the last command",
-}
 # told of in the tables, too: what a long sentence can do without
 _JOURNAL = re.compile(r", the journal's among them(?=\))| \(the journal's among them\)")
 _UNTRACED = re.compile(r" \([^()]* untraced\)")
@@ -155,8 +141,9 @@ def cost_words(explanation: Explanation) -> str:
     ends = "" if ratio.low is None or ratio.high is None else f", 95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
     # a trace makes nothing faster: what looks like it is the scatter of two passes
     is_seen = ratio.value > 1 and (ratio.low is None or ratio.low > 1)
-    # the ratio is that of passes beside each other, and the medians are those of all of them
-    return f"{medians}: {ratio.value:.2f} times{ends}" if is_seen else f"not measurable: {medians}"
+    # the ratio is that of passes beside each other, and may be below 1 where the medians of all of them are not
+    told = f"{medians}: {ratio.value:.2f} times{ends}" if ratio.value >= 1 else medians
+    return told if is_seen else f"not measurable: {told}"
 
 
 def check_words(explanation: Explanation) -> str:
@@ -216,9 +203,9 @@ def _answered(explanation: Explanation) -> Iterator[str]:
         )
     if text := headline(explanation):
         yield text
-    if text := _mean(explanation):
+    if text := mean_words(explanation):
         yield text
-    if text := _slowest(explanation):
+    if text := slowest_sentence(explanation):
         yield text
 
 
@@ -304,44 +291,6 @@ def _slow_member(explanation: Explanation) -> Iterator[str]:
             f"Of its {len(explanation.members)} drives {slow.drive} is the slow one: {latency_text(slow.mean_ns)} for "
             f"a command, where {rest} {latency_text(usual)}."
         )
-
-
-def slowest_words(explanation: Explanation) -> str:
-    """Which operations the slowest are: ``the slowest 1 % (10 operations)``."""
-    if explanation.slowest_count == 1:
-        return f"the slowest of {count_text(explanation.operations)} operations"
-    return f"the slowest 1 % ({count_text(explanation.slowest_count)} operations)"
-
-
-def _mean(explanation: Explanation) -> str:
-    """Where most of the time goes, where the typical operation does not tell it: of few that take far longer."""
-    if explanation.mean_ns < _MEAN_TOLD_FROM * explanation.typical_ns or not explanation.parts:
-        return ""
-    most = max(explanation.parts, key=lambda one: one.mean.value or 0.0)
-    where = f"in {most.layer}" if most.layer else _MORE_IN[most.part]
-    times = latency_text(explanation.mean_ns), latency_text(most.mean.value or 0.0)
-    return "The mean is {}, {} of it {where}: most of the time goes to slower ones.".format(*times, where=where)
-
-
-def _slowest(explanation: Explanation) -> str:
-    if explanation.slowest_ns <= explanation.typical_ns:
-        return ""
-    name = slowest_words(explanation)
-    text = f"{name[0].upper()}{name[1:]} {'takes' if explanation.slowest_count == 1 else 'take'}"
-    text = f"{text} {latency_text(explanation.slowest_ns)}"
-    if explanation.slowest_ns < _SLOWER_FROM * explanation.typical_ns:
-        return f"{text}, hardly more."
-    extra = explanation.slowest_ns - explanation.typical_ns
-    words = [f"in {one.layer}" if one.layer else _MORE_IN[one.part] for one in explanation.parts]
-    differences = (one.slowest_ns - one.typical_ns for one in explanation.parts)
-    more = sorted(zip(differences, words, strict=True), reverse=True)
-    told = [(value, where) for value, where in more if value >= _MORE_TOLD_SHARE * extra][:_MORE_TOLD_AT_MOST]
-    named = [f"{latency_text(value)} {where}" for value, where in told]
-    rest = extra - sum(value for value, _ in told)
-    if named and rest >= _MORE_TOLD_SHARE * extra:
-        named.append(f"{latency_text(rest)} elsewhere")
-    text = f"{text}, {latency_text(extra)} more"
-    return f"{text}: {names_in_words(named)}." if named else f"{text}, a little of everything."
 
 
 def told_parts(explanation: Explanation) -> Iterator[tuple[float, str, str]]:

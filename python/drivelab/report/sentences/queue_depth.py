@@ -118,7 +118,7 @@ def _best_of(members: Sequence[CombinationResult]) -> str:
         at_most = max(members, key=lambda one: one.metrics[RATE].median)
         waits = f" at {latency_text(at_most.metrics[LATENCY].median)}" if LATENCY in at_most.metrics else ""
         return (
-            f"{capitalised(perhaps)} may be the best trade, the repeats scatter too far to tell; the most is "
+            f"The repeats scatter: the best trade of rate and latency lies somewhere from {perhaps}; the most is "
             f"{_rate(at_most)}{waits} with {_depth(at_most)}"
         )
     times = number_text(knee.metrics[RATE].median / first.metrics[RATE].median, 2)

@@ -338,6 +338,11 @@ class _Writer:
             said = one_line(text, self._width - len(sign) - 1 - len(where), self._plain)
             yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")
         if left_out := self._notes[self._notes_max :]:
+            void = " ".join(one.mark for one in left_out if one.number and one.severity == "invalid")
+            if void:
+                yield Text(f"{void} not to be trusted: not the drive's numbers", style=_STYLES["invalid"])
+            left_out = [one for one in left_out if one.mark not in void.split()]
+        if left_out:
             marks = " ".join(one.mark for one in left_out if one.number) or left_out[0].sign
             codes = in_brackets(dict.fromkeys(one.code for one in left_out if one.number))
             more = f" and {unmarked} more" if (unmarked := sum(not one.number for one in left_out)) else ""

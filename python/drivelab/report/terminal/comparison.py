@@ -115,9 +115,10 @@ def _rows(comparison: Comparison) -> list[str]:
     numbers = [(*value_words(row), looks_change(row)) if is_seen else _cells(row)[1:] for row in judged]
     heads_of_columns: Sequence[str] = _HEADS_SEEN if is_seen else _HEADS
     widths, room = _room_beside(heads_of_columns, numbers)
+    if max(map(len, names)) > room:
+        names = [_OUTSTANDING.sub(_depth_words, name) for name in names]
     if max(map(len, names)) > room and not is_seen:
         # the ratio is within its interval
-        names = [_OUTSTANDING.sub(_depth_words, name) for name in names]
         numbers = [(base, new, interval.replace(" to ", "–"), verdict) for base, new, _, interval, verdict in numbers]
         heads_of_columns = _HEADS_NARROW
         widths, room = _room_beside(heads_of_columns, numbers)
@@ -163,8 +164,11 @@ def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:
     if len(lines) <= lines_max:
         yield from lines
         return
-    yield from lines[: lines_max - 1]
-    yield f"  ... {len(lines) - lines_max + 1} more lines: --details"
+    shown = lines[: lines_max - 1]
+    # a head without what is below it says nothing
+    shown = shown[:-1] if shown and not shown[-1].startswith(" ") and lines[len(shown)].startswith(" ") else shown
+    yield from shown
+    yield f"  ... {len(lines) - len(shown)} more lines: --details"
 
 
 def _whole(told: Sequence[Sequence[str]], lines_max: int) -> Iterator[str]:

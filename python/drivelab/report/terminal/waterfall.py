@@ -18,10 +18,10 @@ from drivelab.report.sentences.explanation import (
     explanation_sentences,
     operation_words,
     share_text,
-    slowest_words,
     trace_words,
     work_words,
 )
+from drivelab.report.sentences.slow_operations import slowest_words
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.scale import Glyphs, glyphs
 from drivelab.report.terminal.wrapped import fitted, table_lines, wrapped

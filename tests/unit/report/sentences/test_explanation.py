@@ -65,7 +65,7 @@ def test_the_flush_is_named_first_then_the_write_then_software() -> None:
         "software."
     )
     assert slowest == "The slowest 1 % (10 operations) take 390 us, 56.9 us more: 51.0 us in the flush."
-    assert btt == "btt, which drops every flush, would show a mean of 51.0 us (its Q2C)."
+    assert btt == "btt, which drops every flush, would show a mean of 51.0 us (its Q2C) if nobody else used the disk."
 
 
 @pytest.mark.parametrize("kind", ["overwrite", "append", "read"])
@@ -377,3 +377,15 @@ def test_commands_that_were_counted_lead_where_every_time_may_be_chance() -> Non
     assert "flushes 2 -> 0 per operation; the mean, " in first
     assert first.endswith("may differ by chance.")
     assert not any("flushes" in one for one in others)
+
+
+def test_a_mean_that_the_typical_operation_does_not_tell_is_told_with_its_largest_part() -> None:
+    one = explanation("overwrite")
+    usual, *others = one.parts
+    late = replace(others[-1], mean=Estimate(2e6, 1e6, 3e6, "ns", 1000, 1000.0, ""))
+    slow = replace(one, mean_ns=3e6, parts=(usual, *others[:-1], late))
+    assert late.part == "return"
+    assert "The mean is 3.00 ms, 2.00 ms of it after the last command: most of the time goes to slower ones." in map(
+        plain_text, explanation_sentences(slow)
+    )
+    assert not any(text.startswith("The mean") for text in explanation_sentences(one))

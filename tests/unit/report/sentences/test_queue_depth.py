@@ -162,7 +162,9 @@ def test_no_depth_is_the_best_where_the_repeats_scatter_over_several() -> None:
         64: (91600.0, 75600.0, 102000.0),
     }
     told = plain_text(" ".join(run_sentences(RunAnswer(tuple(scattered(measured))))))
-    assert told.startswith("1 to 64 or more at a time may be the best trade, the repeats scatter too far to tell")
+    assert told.startswith(
+        "The repeats scatter: the best trade of rate and latency lies somewhere from 1 to 64 or more at a time"
+    )
     assert told.endswith("The most is 91 600 IOPS at 699 us with 64.")
     calm = {depth: (value, 0.99 * value, 1.01 * value) for depth, (value, *_) in measured.items()}
     two = RunAnswer((*scattered(measured), *scattered(calm, "sdc")))

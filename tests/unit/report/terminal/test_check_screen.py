@@ -8,6 +8,7 @@ import pytest
 
 from drivelab.model.finding import Finding
 from drivelab.report.content import ReportContent
+from drivelab.report.finding_lines import finding_lines
 from drivelab.report.gather import gather
 from drivelab.report.joint_of import own_sentences
 from drivelab.report.reported_findings import reported
@@ -223,3 +224,26 @@ def test_a_limit_out_of_reach_is_told_with_what_shows_it_and_not_with_the_interv
     needs = [need("cockroachdb", "pass") | {"checks": [etcd]}, need("etcd", "pass")]
     lines = shown(replace(whole, verdict={"outcome": "pass", "sentence": "Fit.", "verdicts": needs}))
     assert "Yes  cockroachdb: 2300 B appended, 99.9 % of 2698 ≤ 2.13 ms, asks p99 ≤ 50 ms" in lines
+
+
+def test_work_of_others_that_every_trial_had_another_share_of_is_one_line_with_one_mark(whole: ReportContent) -> None:
+    some = whole.trials[:6]
+    findings = [
+        Finding("foreign-work", "warning", f"not alone: {n} %", one.name, {"excess_write_share": n / 100})
+        for n, one in zip((3, 20, 150, 700, 5000, 23000), some, strict=True)
+    ]
+    content = replace(whole, findings=reported(findings), finding_lines=finding_lines(findings, len(whole.trials)))
+    lines = shown(content)
+    told = "! 6 of 12 trials were not alone: others wrote 3 to 23000 % of what they moved"
+    assert told.replace("! ", "!1 ") in lines
+    assert sum(line.count(" !1") for line in lines) == 6
+    assert "!2" not in "".join(lines)
+
+
+def test_numbers_that_are_not_the_drives_say_so_however_little_room_there_is(whole: ReportContent) -> None:
+    needs = [need(f"need {number}", "fail") for number in range(9)]
+    verdict = {"outcome": "mixed", "sentence": "Fit for A. " * 11, "verdicts": needs}
+    findings = [Finding("host-cache-answered", "invalid", f"void {one.name}", one.name) for one in whole.trials[4:7]]
+    lines = shown(replace(whole, verdict=verdict, findings=reported(findings)))
+    assert len(lines) <= LINES_MAX
+    assert any(line.startswith("x1 ") and "not to be trusted" in line for line in lines)
