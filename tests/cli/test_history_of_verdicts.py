@@ -63,8 +63,13 @@ def test_a_check_of_another_directory_on_the_drive_is_told_with_its_place(kept: 
     assert "of /srv/other" not in " ".join(history_lines(history_of(kept.runs(), "/srv/other"), plain=False))[:80]
     # on a screen there are those of the place that was asked for
     screen = " ".join(history_lines(history, plain=False, lines_max=25))
-    assert "1 of other directories of the same drive: --all" in screen
+    assert "1 elsewhere on the same drive: --all" in screen
     assert "2026-02-02" not in screen.partition("flushes")[2]
+    # and no row says that the place was another one before, which no row has
+    kept.check(label=TARGET)
+    between = " ".join(history_lines(history_of(kept.runs(), TARGET), plain=False, lines_max=25))
+    assert "↑ target" not in between
+    assert "↑ target" in " ".join(history_lines(history_of(kept.runs(), TARGET), plain=False))
     # a third place on the drive has no check of its own, and is not said to have
     third = " ".join(history_lines(replace(history, target="/srv/third"), plain=False))
     assert third.startswith(f"No check of /srv/third itself is kept, but of its drive, at /srv/other, {TARGET}.")

@@ -120,6 +120,11 @@ class ExperimentOrder:
         """Where a target stands; behind all others where it is unknown."""
         return self.targets.index(name) if name in self.targets else len(self.targets)
 
+    def level_places(self, levels: Mapping[str, str]) -> tuple[int, ...]:
+        """Where the levels of a combination stand, of each known factor; behind all others where they are unknown."""
+        places = {factor: {level: place for place, level in enumerate(of)} for factor, of in self.factors.items()}
+        return tuple(of.get(levels.get(factor, ""), len(of)) for factor, of in places.items())
+
 
 def run_answer(
     trials: Iterable[RunTrial],

@@ -16,11 +16,13 @@ def is_on(target: str, record: RunRecord) -> bool:
     """Whether a run was made on what was typed: a label, the word that it was made with, a path to it, or its drive."""
     path = os.path.realpath(target)
     labels = [as_text(one.get("label")) for one in record.targets]
-    words = [as_text((one.get("facts_before") or {}).get("text")) for one in record.targets]
+    facts = [one.get("facts_before") or {} for one in record.targets]
+    words = [as_text(one.get("text")) for one in facts]
     # at a path another drive may be mounted now
     made_for_it = [word for word in words if word.startswith(_SCRATCH)]
     paths = [label for label in labels if label.startswith("/")]
-    paths += [as_text((one.get("facts_before") or {}).get("path")) for one in record.targets]
+    # the device of a scratch drive is whichever was free
+    paths += [as_text(one.get("path")) for one in facts if one.get("kind") != "scratch"]
     is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(facts_before(record))]
     return is_beneath or target in (*labels, *made_for_it) or path in [os.path.realpath(one) for one in paths if one]
 

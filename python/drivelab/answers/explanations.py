@@ -60,7 +60,7 @@ class TracedCell:
 
 
 def traced_cells(run: StoredRun) -> tuple[TracedCell, ...]:
-    """The combinations of a run that were traced, in the order in which they ran first; none where nothing was.
+    """The combinations of a run that were traced, those at the first levels first; none where nothing was.
 
     Raises
     ------
@@ -70,7 +70,8 @@ def traced_cells(run: StoredRun) -> tuple[TracedCell, ...]:
     traced = set(run.traced_trials)
     if not traced:
         return ()
-    titles = experiment_order(run.record.experiment).titles
+    order = experiment_order(run.record.experiment)
+    titles = order.titles
     labels = dict(zip(run.trial_names, run.trials["label"].to_pylist(), strict=True))
     groups: dict[tuple[object, ...], TracedCell] = {}
     for trial in trials_of_run(run, ())[0]:
@@ -82,7 +83,7 @@ def traced_cells(run: StoredRun) -> tuple[TracedCell, ...]:
         title = titles.get(workload) or labels.get(trial.name) or workload
         cell = groups.setdefault(key, TracedCell(trial.target, workload, trial.levels, (), title))
         groups[key] = replace(cell, trials=(*cell.trials, trial.name))
-    return tuple(groups.values())
+    return tuple(sorted(groups.values(), key=lambda cell: order.level_places(cell.levels)))
 
 
 def explanations_of(run: StoredRun) -> tuple[Explanation, ...]:

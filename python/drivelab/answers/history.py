@@ -14,7 +14,7 @@ from drivelab.answers.measured_on import as_text
 from drivelab.answers.others_bursts import left_of_bursts
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import FOREIGN_WORK
-from drivelab.model.history import NUMBERS, History, HistoryRow
+from drivelab.model.history import NUMBERS, History, HistoryRow, with_changes
 from drivelab.model.lasting_rate import as_it_lasts, seen_here
 from drivelab.model.verdict import COMMITS, verdicts_in
 from drivelab.store.cells import findings_in
@@ -53,20 +53,17 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         kinds -= Counter({CHECK: len(same)})
     is_simulated = bool(same) and bool(facts_before(same[-1].record).get("simulated"))
     rows: list[HistoryRow] = []
-    known: dict[str, str] = {}
     judged: list[RunOfHistory] = []
     units: dict[str, Unit] = {}
     for run in same:
         read = read_run(run, COMPARED_METRICS)
         units |= read.units
         facts = _facts_of(run.record)
-        changes = tuple(f"{name} {known[name]} -> {new}" for name, new in facts.items() if known.get(name, new) != new)
-        known |= facts
         judged.append(_judged_run(run, read, facts))
-        rows.append(_row(run, facts, changes, judged[-1].left_out))
+        rows.append(_row(run, facts, judged[-1].left_out))
     return History(
         target=target,
-        rows=tuple(rows),
+        rows=with_changes(rows),
         others=others,
         with_other_drives=sum(len(run.record.targets) > 1 and is_on(target, run.record) for run in every),
         # a model has no scatter to hold a run against
@@ -120,7 +117,7 @@ def _facts_of(record: RunRecord) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], left_out: str) -> HistoryRow:
+def _row(run: StoredRun, facts: Mapping[str, str], left_out: str) -> HistoryRow:
     record = run.record
     present = set(run.trial_names)
     trials = {trial: _estimates(run, trial) for trial, _ in NUMBERS.values() if trial in present}
@@ -137,7 +134,6 @@ def _row(run: StoredRun, facts: Mapping[str, str], changes: tuple[str, ...], lef
             if trial in trials and metric in trials[trial]
         },
         facts=facts,
-        changes=changes,
         is_quick=record.is_quick,
         left_out=left_out,
         error=record.error,

@@ -38,6 +38,8 @@ SHOWN_AT_MOST = 4
 LINES_MAX = 30
 # two places, and a blank line before and after the warnings
 _LINES_BEHIND = 4
+# why levels matter, above the parts of a combination
+_REASON_LINES_MAX = 8
 _MAKE_ONE = "make one: drivelab explain TARGET, or drivelab run EXPERIMENT TARGET --trace"
 
 
@@ -203,11 +205,14 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     told = warning_lines(finding_lines_of(run), _is_plain(console), notes=(NOT_MEASURED,))
     warnings = [] if details else list(told)
     missing = missing_traces(run)
+    above = 0
     if len(found) > 1:
-        print_level_reasons(traced, console)
+        above = print_level_reasons(traced, console, lines_max=0 if details else _REASON_LINES_MAX)
+        # and the line about those that are not shown
+        above += 2
     write = explanation_lines
     if not details:
-        room = LINES_MAX - _LINES_BEHIND - len(warnings) - len(missing)
+        room = LINES_MAX - _LINES_BEHIND - len(warnings) - len(missing) - above
         write = partial(explanation_in_short, lines_max=room)
     shown_at_most = SHOWN_AT_MOST if details else 1
     for explanation in found[:shown_at_most]:

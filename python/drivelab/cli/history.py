@@ -16,7 +16,7 @@ import typer
 from drivelab.answers.history import history_of
 from drivelab.cli.run_in_short import row_of, run_lines
 from drivelab.cli.runs import readable_runs
-from drivelab.model.history import History, HistoryRow
+from drivelab.model.history import History, HistoryRow, with_changes
 from drivelab.report.history_joint import (
     CAPTION,
     HEADS,
@@ -134,7 +134,7 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     # where there is no room for all, those of the directory that was asked for
     here = [row for row in history.rows if row.facts.get("target") == history.target] if lines_max else []
     elsewhere = len(history.rows) - len(here) if here else 0
-    history = replace(history, rows=tuple(here)) if elsewhere else history
+    history = replace(history, rows=with_changes(here)) if elsewhere else history
     rows = _cells(history, heads)
     table = list(table_lines([*heads, *(line for lines in rows for line in lines)], plain, left=2))
     top, lines = [*told, "", *table[:3]], iter(table[3:])
@@ -145,7 +145,7 @@ def history_lines(history: History, plain: bool, *, lines_max: int = 0) -> list[
     footer += wrapped(f"{words}: --all", WIDTH, plain) if (words := history.other_kinds_words) else []
     footer += wrapped(history.with_other_drives_words, WIDTH, plain)
     footer += wrapped(history.places_words, WIDTH, plain)
-    footer += [f"{elsewhere} of other directories of the same drive: --all"] if elsewhere else []
+    footer += [f"{elsewhere} elsewhere on the same drive: --all"] if elsewhere else []
     footer += wrapped(history.left_of_burst_words, WIDTH, plain)
     footer += wrapped(CAPTION, WIDTH, plain)
     shown: list[list[str]] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from drivelab.model.comparison import MetricComparison
@@ -131,6 +131,17 @@ class HistoryRow:
             "left_out": self.left_out,
             "error": self.error,
         }
+
+
+def with_changes(rows: Iterable[HistoryRow]) -> tuple[HistoryRow, ...]:
+    """The rows, each with what is another than it was in the last of them before it that knows it."""
+    known: dict[str, str] = {}
+    found = []
+    for row in rows:
+        changes = [f"{name} {known[name]} -> {new}" for name, new in row.facts.items() if known.get(name, new) != new]
+        known |= row.facts
+        found.append(replace(row, changes=tuple(changes)))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

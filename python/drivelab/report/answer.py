@@ -191,7 +191,9 @@ def surer_words(verdicts: Sequence[VerdictBlock], command_line: str, *, is_busy:
     told = (("when the machine is quiet", is_busy), ("without --quick", "--quick" in command_line.split()))
     ways = [way for way, helps in told if helps]
     is_open = by_own_time or any(one.may_be_told_by_more for one in verdicts)
-    return f"to be sure: check again {' and '.join(ways)}" if ways and is_open else ""
+    # a quiet machine may move the range of a forecast off the limit, and makes it no narrower
+    left = f"; {by_own_time}'s own time may leave it open" if by_own_time else ""
+    return f"to be sure: check again {' and '.join(ways)}{left}" if ways and is_open else ""
 
 
 def thresholds_of(verdict: Mapping[str, Any] | None) -> dict[str, list[tuple[float, str]]]:

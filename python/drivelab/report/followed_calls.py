@@ -25,6 +25,8 @@ _TOLD_AT_MOST = 3
 # a column that a narrow screen can do without
 PER_SECOND = "per s"
 _RING = "io_uring "
+# what took less beside the call with the most is not what the program was about
+_MAIN_FROM = 0.02
 _SHORT: Mapping[Part, str] = {
     "fs_in": "file system",
     "layers": "layers",
@@ -101,8 +103,11 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
 
 
 def main_call(summaries: Sequence[Summary]) -> Summary | None:
-    """The call that is told of first: a sync call, else a write, else a read."""
-    order = sorted(summaries, key=lambda one: 0 if one.call in SYNCS else 2 if one.call in READS else 1)
+    """The call that is told of first: a sync call, else a write, else a read, of those that took part of the time."""
+    spent = {one.call: one.count * one.p50_ns for one in summaries}
+    least = _MAIN_FROM * max(spent.values(), default=0.0)
+    some = [one for one in summaries if spent[one.call] >= least]
+    order = sorted(some, key=lambda one: 0 if one.call in SYNCS else 2 if one.call in READS else 1)
     return order[0] if order else None
 
 

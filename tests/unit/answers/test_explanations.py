@@ -21,7 +21,7 @@ from drivelab.answers.explanations import (
     level_differences,
     traced_cells,
 )
-from drivelab.answers.run_answer import answer_of_run
+from drivelab.answers.run_answer import answer_of_run, experiment_order
 from drivelab.model.errors import DrivelabError
 from drivelab.model.trace import ExplanationDifference, TraceConduct
 from drivelab.report.sentences.explanation_difference import explained_levels
@@ -85,8 +85,9 @@ def test_every_combination_is_explained_with_its_repeats_together(scan: StoredRu
     combinations = {tuple(sorted(one.levels.items())): one.trials for one in answer_of_run(scan).combinations}
     assert {tuple(sorted(one.levels.items())): one.trials for one in found} == combinations
     assert all(one.operations == 5 * 300 and len(one.trials) == 5 for one in found)
-    # in the order in which they ran first
-    assert [one.trial for one in found] == sorted(one.trial for one in found)
+    order = experiment_order(scan.run_json["experiment"])
+    assert [one.levels for one in found] == sorted((one.levels for one in found), key=order.level_places)
+    assert set(order.level_places(found[0].levels)) == {0}
     baseline = found[0]
     assert (baseline.target, baseline.workload, baseline.operation) == ("sdb", "one-byte", "durable_write")
     assert baseline.label == scan.run_json["experiment"]["workloads"][0]["title"]

@@ -15,3 +15,7 @@ def test_a_scratch_drive_is_found_by_the_word_that_it_was_made_with() -> None:
     assert is_on("scratch:1GiB", record)
     assert is_on("scratch", record)
     assert not is_on("scratch:2GiB", record)
+    # the device beneath it was whichever was free, and is another drive's by now
+    device = record.targets[0]["facts_before"]["path"]
+    assert device.startswith("/dev/loop")
+    assert not is_on(device, record)

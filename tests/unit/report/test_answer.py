@@ -85,6 +85,9 @@ def test_limits_of_latency_go_into_the_picture() -> None:
     assert thresholds_of(None) == {}
 
 
+_QUIET = "to be sure: check again when the machine is quiet"
+
+
 @pytest.mark.parametrize(
     ("limit", "is_busy", "is_simulated", "told"),
     [
@@ -96,7 +99,12 @@ def test_limits_of_latency_go_into_the_picture() -> None:
             "no check can tell: PostgreSQL's own time is too uncertain; measure PostgreSQL itself here",
         ),
         # a busy machine made the writes slower, too
-        (5000.0, True, False, "to be sure: check again when the machine is quiet and without --quick"),
+        (
+            5000.0,
+            True,
+            False,
+            f"{_QUIET} and without --quick; PostgreSQL's own time may leave it open",
+        ),
         # the mean of the writes is not known so well that it is beyond this
         (4805.0, False, False, "to be sure: check again without --quick"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from drivelab.analyse.followed_calls import CallSummary
@@ -29,6 +31,15 @@ def test_the_answer_is_about_syncs_where_there_are_any_and_has_30_words_at_most(
     refused = answer("etcd", [summary("fsync", flush=1)], "2 events were lost")
     assert refused.endswith("at p99; where it went is not known: 2 events were lost.")
     assert answer("x", []) == "x made no call on this disk."
+
+
+def test_a_few_calls_that_took_no_time_are_not_what_the_program_was_about() -> None:
+    result = replace(summary("write", fs_in=9), count=2, p50_ns=15_000.0)
+    load = replace(summary("io_uring read", device=60, fs_in=40), count=200_000, p50_ns=194_000.0)
+    assert answer("fio", [load, result]).startswith("fio's 200 000 io_uring read calls".replace(" 000", "\u202f000"))
+    # a sync every hundred writes is what a program waits for, though its writes are many
+    sync = replace(summary("fsync", flush=9), count=2_000, p50_ns=200_000.0)
+    assert answer("log", [load, sync]).startswith("log's 2")
 
 
 def test_a_table_tells_where_the_time_of_each_call_went() -> None:

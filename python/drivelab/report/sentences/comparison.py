@@ -10,7 +10,7 @@ from statistics import median
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
-from drivelab.model.names import counted
+from drivelab.model.names import counted, in_brackets
 from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.sentences.effect_words import command_words, ratio_change, ratio_words
 
@@ -28,7 +28,6 @@ _SUMMARY_ORDER = (
     "slower",
     "not comparable",
     "without",
-    "seen only",
     "faster by more",
     "faster",
     "equivalent",
@@ -91,7 +90,8 @@ def summary_sentence(comparison: Comparison) -> str:
         seen = next((row for row in comparison.rows if row.verdict == "seen only"), comparison.rows[0])
         why = f" ({seen.why[0]})" if seen.why else ""
         return f"Nothing is judged{why}: the ratios are what was seen, and no answer. Measure at least 5 runs a side."
-    worse, judged = comparison.regressions, [row for row in comparison.rows if row.is_judged]
+    few = [row for row in comparison.rows if row.is_judged and row.verdict == "seen only"]
+    worse, judged = comparison.regressions, [row for row in comparison.rows if row.is_judged and row not in few]
     found = Counter(map(_summary_words, judged))
     open_ends = Counter(_summary_words(row) for row in judged if _is_across_margin(row))
     parts = [
@@ -105,15 +105,15 @@ def summary_sentence(comparison: Comparison) -> str:
     constant = constant_levels(comparison.rows)
     ends = [f" {word}: {_row_change(rows[0], constant)}." for word, rows in named if rows]
     numbers = "1 judged number" if len(judged) == 1 else f"{len(judged)} judged numbers"
-    return f"{numbers}: {', '.join(parts)}.{''.join(ends)}"
+    reasons = in_brackets(dict.fromkeys(row.why[0] for row in few if row.why))
+    seen_only = f" Seen only{reasons}: {len(few)}." if few else ""
+    return f"{numbers}: {', '.join(parts)}.{''.join(ends)}{seen_only}"
 
 
 def _summary_words(row: MetricComparison) -> str:
     """The verdict of a row among those of all; of what changed, on which side of the margin its ratio lies."""
     if row.verdict in ("slower", "faster"):
         return f"{row.verdict} by {'more' if row.is_beyond_margin else 'less'} than {format_percent(row.margin)}"
-    if row.verdict == "seen only":
-        return f"seen only ({row.why[0]})" if row.why else row.verdict
     return "without a difference shown" if row.verdict == "no difference shown" else row.verdict_text
 
 

@@ -154,10 +154,12 @@ def _answer(comparison: Comparison) -> str:
         others = _unchanged([row for row in judged if row is not changed[0]], comparison.margin)
         return f"{_change(changed[0], comparison, base, new)}{others}."
     if changed:
-        return _changed(changed, len(judged), base, new, _burst_words(comparison))
+        count = sum(row.verdict != "seen only" for row in judged)
+        return _changed(changed, count, base, new, _burst_words(comparison))
     seen = [row for row in judged if row.verdict == "seen only" and row.slowdown]
     if seen and len(seen) == len(judged):
         return _seen(seen, comparison, base, new)
+    judged = [row for row in judged if row.verdict != "seen only"]
     numbers = "the number that was judged" if len(judged) == 1 else f"{len(judged)} judged numbers"
     if all(row.verdict == "equivalent" for row in judged):
         return f"{new} and {base} are equivalent within {format_percent(comparison.margin)} in {numbers}."

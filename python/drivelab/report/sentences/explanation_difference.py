@@ -11,7 +11,7 @@ from drivelab.model.trace import DEVICE_WORK, PART_TITLES, ExplanationDifference
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import latency_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
-from drivelab.report.sentences.effect_words import change_words
+from drivelab.report.sentences.effect_words import change_words, than_words
 from drivelab.report.sentences.explanation import count_of_words
 
 PARTS_TOLD = 3
@@ -78,6 +78,7 @@ def level_sentence(effect: LevelEffect, difference: ExplanationDifference) -> st
     name = f"{effect.factor} {level_text(effect.factor, effect.level)}"
     total = difference.total
     change = change_words(effect)
+    change = f"{change} {than_words(change)} {level_text(effect.factor, effect.baseline)}"
     reasons = _reasons(difference)
     is_slower_too = (total.difference_ns.value or 0.0) > 0
     if not reasons or not total.is_beyond_noise or is_slower_too != bool(effect.is_slower):

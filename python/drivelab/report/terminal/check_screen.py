@@ -124,7 +124,10 @@ def _parts(
             parts.append(write.told("!", f"{burst.text} {burst.advice}"))
     is_disturbed = bool(busy) or any(one.code == FOREIGN_WORK for one in warned)
     command_line = content.record.command_line
-    if surer := surer_words(answer.verdicts, command_line, is_busy=is_disturbed, is_simulated=is_simulated):
+    surer = surer_words(answer.verdicts, command_line, is_busy=is_disturbed, is_simulated=is_simulated)
+    # where no number is a drive's, no further check of the same place helps
+    elsewhere = next((one.advice for one in content.findings if one.severity == "invalid" and not one.trials), "")
+    if surer := elsewhere.rstrip(".") if surer and elsewhere else surer:
         parts.append(write.told("undecided", surer))
     parts += [Text(), *write.durable(durable, content.verdict or {})] if durable else []
     parts += [Text(), *write.reads_beside_writes(others)] if others else []

@@ -264,7 +264,8 @@ def test_a_flush_that_is_gone_is_the_reason() -> None:
     )
     assert work == "Per operation: flushes 2 -> 0."
     assert re.fullmatch(
-        r"write-cache off is 2\.7 times as fast because the flush is gone \(-68\d us of -72\d us per operation\)\.",
+        r"write-cache off is 2\.7 times as fast as on because the flush is gone "
+        r"\(-68\d us of -72\d us per operation\)\.",
         plain_text(level_sentence(effect(1 / 2.7), found)),
     )
 
@@ -330,7 +331,7 @@ def test_where_nothing_differs_nothing_is_claimed() -> None:
     _, few = map(plain_text, difference_sentences(found))
     assert few == "Fewer than three traced repeats a side: little is beyond chance; trace three or more."
     sentence = level_sentence(effect(0.3), found)
-    assert sentence.startswith("Why write-cache off is 3.3 times as fast the traces do not show")
+    assert sentence.startswith("Why write-cache off is 3.3 times as fast as on the traces do not show")
     assert "by more than chance" in sentence
 
 
