@@ -22,9 +22,14 @@ def is_on(target: str, record: RunRecord) -> bool:
     made_for_it = [word for word in words if word.startswith(_SCRATCH)]
     paths = [label for label in labels if label.startswith("/")]
     # the device of a scratch drive is whichever was free
-    paths += [as_text(one.get("path")) for one in facts if one.get("kind") != "scratch"]
+    paths += [as_text(one.get("path")) for one in facts if not is_scratch(one)]
     is_beneath = target.removeprefix("/dev/") in [drive.get("name") for drive in _drives(facts_before(record))]
     return is_beneath or target in (*labels, *made_for_it) or path in [os.path.realpath(one) for one in paths if one]
+
+
+def is_scratch(facts: Mapping[str, Any]) -> bool:
+    """Whether a target is a file that was made for the run: planned, or as the loop device that it was then."""
+    return facts.get("kind") == "scratch" or as_text(facts.get("text")).startswith(_SCRATCH)
 
 
 def drive_names(record: RunRecord) -> frozenset[str]:
@@ -45,7 +50,7 @@ def names_of_drives(facts: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _drives(facts: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return () if facts.get("kind") == "scratch" else facts.get("drives") or ()
+    return () if is_scratch(facts) else facts.get("drives") or ()
 
 
 def facts_before(record: RunRecord) -> Mapping[str, Any]:

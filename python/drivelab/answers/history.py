@@ -9,7 +9,7 @@ from typing import Any
 
 from drivelab.analyse.newest_run import RunOfHistory, judge_newest
 from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
-from drivelab.answers.drive_of_run import drive_names, facts_before, is_on
+from drivelab.answers.drive_of_run import drive_names, facts_before, is_on, is_scratch
 from drivelab.answers.measured_on import as_text
 from drivelab.answers.others_bursts import left_of_bursts
 from drivelab.model.estimate import Estimate, Unit
@@ -106,8 +106,7 @@ def _facts_of(record: RunRecord) -> dict[str, str]:
     used = smart[0].get("percentage_used")
     found = {
         # the device of a scratch drive is whichever was free
-        "target": ("" if facts.get("kind") == "scratch" else as_text(facts.get("path")))
-        or as_text(record.targets[0].get("label")),
+        "target": ("" if is_scratch(facts) else as_text(facts.get("path"))) or as_text(record.targets[0].get("label")),
         "file system": as_text((facts.get("filesystem") or {}).get("type")),
         "kernel": as_text(record.host.get("kernel_release")),
         "firmware": as_text(drives[0].get("firmware")),

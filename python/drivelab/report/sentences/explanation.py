@@ -197,9 +197,11 @@ def _answered(explanation: Explanation) -> Iterator[str]:
     if explanation.is_unsettled:
         traced, untraced = _medians(explanation)
         is_range = are_far_apart(explanation.traced_repeats_ns) or are_far_apart(explanation.untraced_repeats_ns)
+        # what repeats agree on may be the trace's own doing, and more of them tell
+        how = "on a quiet machine" if is_range else "on a quiet machine, with more --repeats"
         yield (
             f"No answer yet: {'repeats disagree, ' * is_range}a {operation_words(explanation)} took {traced} traced "
-            f"and {untraced} untraced; explain it again on a quiet machine."
+            f"and {untraced} untraced; explain it again {how}."
         )
     if text := headline(explanation):
         yield text
