@@ -123,6 +123,9 @@ def _rows(comparison: Comparison) -> list[str]:
         heads_of_columns = _HEADS_NARROW
         widths, room = _room_beside(heads_of_columns, numbers)
     heads = [""] * len(judged)
+    if max(map(len, names)) > room and not any(level_words(row, usual) for row in judged):
+        # nothing is to be told below a head: words are shortened in place of a second line
+        names = [name.replace("sequential", "seq.").replace(" of a new file", ", new file") for name in names]
     if max(map(len, names)) > room:
         # below a head stands what tells its rows apart: of a long name the end would be cut
         heads = [row.label for row in judged]
