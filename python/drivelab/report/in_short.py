@@ -21,8 +21,8 @@ from drivelab.report.reported_findings import FINDING_WORDS
 from drivelab.report.sentences.traced import leads
 
 _NAMES_MAX = 3
-# what a line of a card holds
-WARNING_LENGTH_MAX = 100
+# what a line of a card holds, with the words before it
+WARNING_LENGTH_MAX, _LINE_LENGTH_MAX = 100, 110
 
 
 def hero_of(joint: Joint, of_runs: Sequence[Figure] | None = None) -> Figure | None:
@@ -129,13 +129,14 @@ def _of_runs(joint: Joint, texts: Sequence[Sequence[str]]) -> list[str]:
 
 def _warning(one: FindingLine) -> str:
     """What it says first, and of how many trials where others lack it."""
-    clauses = clauses_within(one.text, WARNING_LENGTH_MAX)
-    text = parts_within(clauses, WARNING_LENGTH_MAX)
+    of = f" ({one.of})" if one.of else ""
+    beside = "" if one.code == TRIAL_FAILED else f"{FINDING_WORDS[one.severity]}{of}: "
+    room = min(WARNING_LENGTH_MAX, _LINE_LENGTH_MAX - len(beside))
+    text = parts_within(clauses_within(one.text, room), room)
     if one.code == TRIAL_FAILED:
         # how many did is told with what the run lacks
         return f"Failed: {without_code(text.removeprefix(NOT_MEASURED))}"
-    of = f" ({one.of})" if one.of else ""
-    return f"{FINDING_WORDS[one.severity]}{of}: {text}"
+    return f"{beside}{text}"
 
 
 def simulated_sentences(sets: Sequence[ResultSet]) -> tuple[str, ...]:

@@ -170,7 +170,6 @@ class _Drawing:
 
     def _rows(self, rows: Rows, at: int) -> None:
         """A bar for each number, or its place where bars would be too short to be seen."""
-        self._text(_LEFT, at + 16, one_line(typeset(rows.title)), 17, "muted", room=_ROOM - _VALUE_PX - 100)
         step = min(_ROW_PX_MAX, (self._body_end - at - 28) / max(1, len(rows.rows)))
         values = [row.value for row in rows.rows if row.value]
         ends = [end for row in rows.rows for end in (row.value, row.low, row.high) if end]
@@ -178,7 +177,8 @@ class _Drawing:
         left, right = _LEFT + _NAME_PX, _RIGHT - _VALUE_PX - 12
         places: _LogPlaces | _LinearPlaces
         scale = "[log scale]" if is_log else "[from 0]"
-        self._text(right, at + 16, scale, 15, "muted", anchor="end")
+        self._text(_RIGHT, at + 16, scale, 15, "muted", anchor="end")
+        self._text(_LEFT, at + 16, one_line(typeset(rows.title)), 17, "muted", room=_ROOM - width_px(scale, 15) - 20)
         if is_log:
             places = _LogPlaces(min(ends) / 1.3, max(ends), left, right - _DOT_PX)
         else:
