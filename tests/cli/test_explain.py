@@ -267,8 +267,9 @@ def test_a_trial_that_was_not_traced_says_why(make_run: MakeRun, capsys: Capture
         ["{run}", "{run}", "{run}"],
         [".", "--trial", "x"],
         ["{run}", "{run}", "--trial", "x"],
+        ["{run}", "{run}"],
     ],
-    ids=["run and target", "two targets", "three runs", "a trial of a target", "a trial of two runs"],
+    ids=["run and target", "two targets", "three runs", "a trial of a target", "a trial of two runs", "one run twice"],
 )
 def test_what_cannot_be_explained_at_once_is_refused(make_run: MakeRun, capsys: Capture, arguments: list[str]) -> None:
     directory = str(make_run("one"))

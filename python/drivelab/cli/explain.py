@@ -71,6 +71,8 @@ def explain(options: ExplainOptions) -> int:
     if options.over:
         do = "drivelab explain --pid PID --over 5ms"
         raise DrivelabError("U004", "--over is for a program that is followed", where="option --over", do=do)
+    if len(stored) == 2 and stored[0].resolve() == stored[1].resolve():
+        raise DrivelabError("U021", f"{stored[0].name} is named twice", where="drivelab explain")
     if len(stored) == len(options.what) and len(stored) <= 2:
         return _explain_stored(options, stored)
     if len(options.what) > 1:

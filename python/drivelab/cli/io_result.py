@@ -298,5 +298,6 @@ def _device_line(counts: Mapping[str, Any]) -> str:
     if "flushes_per_operation" in counts and counts["writes"]:
         low, high = counts["data_writes_per_operation_low"], counts["data_writes_per_operation_high"]
         writes = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-        text += f"; per I/O: {writes} writes, {counts['flushes_per_operation']:.3g} flushes"
+        flushes = f"{counts['flushes_per_operation']:.3g}"
+        text += f"; per I/O: {writes} write{'s' * (writes != '1')}, {flushes} flush{'es' * (flushes != '1')}"
     return text

@@ -38,11 +38,19 @@ def as_experiment(translation: Translation) -> Experiment:
     return Experiment(
         format=1,
         name=_slug(stem) or "job-file",
-        question=f"What do the {len(translation.jobs)} jobs of {stem} come to?",
+        question=_question(len(translation.jobs), stem),
         description=_description(translation),
         repeats=Scale(full=3, quick=1),
         workloads=tuple(workloads),
         tables=("results",),
+    )
+
+
+def _question(job_count: int, stem: str) -> str:
+    return (
+        f"What does the job of {stem} come to?"
+        if job_count == 1
+        else f"What do the {job_count} jobs of {stem} come to?"
     )
 
 

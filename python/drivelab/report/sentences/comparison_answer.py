@@ -290,7 +290,8 @@ def _looked(how: str, rows: Sequence[MetricComparison], *, is_in_times: bool = F
 
 def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:
     """The workload and the levels that tell it from the others, as many as there is room for."""
-    words = row.label.split(" ")
+    # of two names for one workload that of BASE
+    words = row.label.partition(" -> ")[0].split(" ")
     if len(words) > _WORKLOAD_WORDS_MAX:
         return f"{' '.join(words[:_WORKLOAD_WORDS_MAX])}…"
     for name, level in row.levels.items():

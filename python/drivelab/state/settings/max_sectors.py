@@ -8,6 +8,8 @@ from drivelab.model.drive import DriveFacts
 from drivelab.state.settings.attribute_setting import AttributeSetting
 
 _KIB = 1024
+# what the kernel says of a device that takes requests of any size
+_NO_LIMIT_KIB = 2**31 - 1
 
 
 class MaxSectors(AttributeSetting):
@@ -28,4 +30,4 @@ class MaxSectors(AttributeSetting):
         """A page or a block, and what drive and adapter can take."""
         most = self._number(drive, "queue/max_hw_sectors_kb")
         least = max(os.sysconf("SC_PAGE_SIZE"), drive.logical_block_size_bytes)
-        return least, most * _KIB if most else None
+        return least, most * _KIB if most and most < _NO_LIMIT_KIB else None

@@ -75,6 +75,10 @@ def test_bounds_are_those_of_kernel_and_adapter(system: FakeSystem, settings: Se
     assert (largest.minimum, largest.maximum) == (4096, 1024 * 1024)
     requests = settings["nr-requests"].read(drive)
     assert (requests.minimum, requests.maximum) == (4, 2048)
+    # what the kernel says of a device without a limit is no size
+    system.put("sys/block/sda/queue/max_hw_sectors_kb", str(2**31 - 1))
+    unlimited = settings["max-sectors"].read(drive)
+    assert (unlimited.minimum, unlimited.maximum) == (4096, None)
 
 
 def test_a_level_beyond_the_bounds_changes_nothing(system: FakeSystem, settings: Settings, journal: Journal) -> None:
