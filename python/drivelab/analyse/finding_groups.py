@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from drivelab.analyse.findings import importance
 from drivelab.model.finding import Finding, kind_of
+from drivelab.model.merged_texts import MergedTexts
 
 # a kind that more trials have is told once for all of them
 MEMBERS_MAX = 20
@@ -24,6 +25,7 @@ class _Group:
     last_trial: str = ""
     lowest: dict[str, float] = field(default_factory=dict)
     highest: dict[str, float] = field(default_factory=dict)
+    texts: MergedTexts = field(default_factory=MergedTexts)
 
 
 class FindingGroups:
@@ -33,7 +35,7 @@ class FindingGroups:
     -----
     A kind is what has the same code, severity, advice, and unit of a limit. Up to `MEMBERS_MAX`
     findings of a kind stay as they are. Of more, the first stands for all: with
-    the number of trials, the names of the first `NAMES_MAX`, and as
+    ranges for the numbers in its text, the number of trials, the names of the first `NAMES_MAX`, and as
     ``lowest`` and ``highest`` the ends of every number in the evidence.
     Findings about the run as a whole are not grouped. A trial's findings must
     come one behind the other, for trials are counted where the name changes.
@@ -51,6 +53,7 @@ class FindingGroups:
         group = self._groups.setdefault((finding.severity, *kind_of(finding), finding.advice), _Group())
         if len(group.members) <= MEMBERS_MAX:
             group.members.append(finding)
+        group.texts.add(finding.text)
         if finding.trial != group.last_trial:
             group.last_trial = finding.trial
             group.trial_count += 1
@@ -80,4 +83,6 @@ def _told(group: _Group) -> list[Finding]:
         return group.members
     first = group.members[0]
     evidence = {**first.evidence, "lowest": group.lowest, "highest": group.highest}
-    return [replace(first, evidence=evidence, trials=tuple(group.names), trial_count=group.trial_count)]
+    # where the texts differ in words only the first is known
+    text = group.texts.text() or first.text
+    return [replace(first, text=text, evidence=evidence, trials=tuple(group.names), trial_count=group.trial_count)]

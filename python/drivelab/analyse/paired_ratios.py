@@ -27,6 +27,8 @@ BLOCKS_MIN = 3
 ERROR_MIN = 1 / SUB_BUCKET_COUNT
 # a ratio that misses blocks borrows from the others, but not everything
 _DEGREES_MIN = BLOCKS_MIN - 1.0
+# more blocks than this are no advice; how often what is there is to be shown
+_BLOCKS_MAX, _POWER = 100, 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,35 @@ class PairedRatio:
             return self.ratio
         half = student_t(self.degrees_of_freedom, significance / 2) * self.error
         return replace(self.ratio, low=min(low, value * math.exp(-half)), high=max(high, value * math.exp(half)))
+
+    def blocks_to_show(self, change: float, significance: float) -> int:
+        """How many blocks would show such a change in four of five runs; 0 where nobody knows, or none advisable would.
+
+        Parameters
+        ----------
+        change : float
+            A ratio above 1.
+        significance : float
+            What the p-value is held against.
+
+        Notes
+        -----
+        The smallest number of blocks n at which the quantile of the p-value, or that of the interval where it is
+        wider, and the one of a power of 80 % come to at most the change in standard errors, whose scatter shrinks
+        with the root of n while the degrees of freedom grow. What things that are the same differ by does not shrink.
+        """
+        blocks = self.ratio.sample_count
+        if self.p_value is None or not self.error:
+            return 0
+        borrowed = self.degrees_of_freedom - (blocks - 1)
+        scatter = max(0.0, self.error**2 - self.unchanged_error**2) * blocks
+        for count in range(BLOCKS_MIN, _BLOCKS_MAX + 1):
+            degrees = max(1.0, count - 1 + borrowed)
+            least = max(student_t(degrees, significance / 2), student_t(count - 1.0))
+            error = max(ERROR_MIN, math.sqrt(scatter / count + self.unchanged_error**2))
+            if (least + student_t(degrees, 1 - _POWER)) * error <= math.log(change):
+                return count
+        return 0
 
 
 def paired_ratios(pairs: Sequence[Paired]) -> list[PairedRatio]:

@@ -31,12 +31,13 @@ def print_effects(answer: RunAnswer, console: Console) -> None:
     from rich.text import Text
 
     groups: dict[tuple[str, str], list[LevelEffect]] = {}
-    for effect in answer.effects or answer.contrasts:
+    every = answer.effects or answer.contrasts
+    for effect in every:
         groups.setdefault((effect.target, effect.workload), []).append(effect)
     for effects in groups.values():
         console.print(Text(effects_title(effects, answer), style="bold"))
         _print_group(effects, answer, console)
-        for note in effects_notes(effects):
+        for note in effects_notes(effects, every):
             console.print(Text(note, style="dim"))
         console.print()
 

@@ -10,9 +10,10 @@ from dataclasses import replace
 from drivelab.model.check_trials import PROBE
 from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.merged_texts import merged_texts
 from drivelab.model.units import format_bytes
 from drivelab.report.content import TrialContent
-from drivelab.report.finding_lines import FindingLine, merged_texts
+from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import value_writer
 from drivelab.report.reported_findings import ReportedFinding
 

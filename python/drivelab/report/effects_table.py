@@ -78,7 +78,7 @@ def effects_tables(
         EffectsTable(
             effects_title(members, answer),
             tuple(_row(effect, answer) for effect in members),
-            tuple(effects_notes(members)),
+            tuple(effects_notes(members, effects)),
             tuple(level_sentence(*pair) for pair in differences if (pair[0].target, pair[0].workload) == place),
         )
         for place, members in groups.items()

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from drivelab.model.finding import (
     FOREIGN_WORK,
@@ -20,6 +19,7 @@ from drivelab.model.finding import (
     severity_order,
     trials_of,
 )
+from drivelab.model.merged_texts import merged_texts
 from drivelab.model.names import names_in_words
 from drivelab.model.units import format_duration_ns
 
@@ -27,14 +27,6 @@ from drivelab.model.units import format_duration_ns
 _WHY = "{why}"
 _NAME_WIDTH_MAX = 40
 _ALL = "all trials on "
-# a number that is no part of a name, with its unit
-_NUMBER = re.compile(
-    r"(?<![\w.])(\d{1,3}(?:[ \u202f]\d{3})+|\d+(?:\.\d+)?)"
-    r"([ \u00a0]?%|[ \u00a0](?:[nuµm]?s|[KMGT]iB|[kMGT]?B(?:/s)?)\b)?(?![\w.]*\w)"
-)
-_CHANGE, _CHANGES_APART_MAX = re.compile(r"\bfrom \d"), 4.0
-_SCALES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
-_SCALES |= {"TiB": 2.0**40, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _VIRTUAL = "virtual-drive"
 _OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(?: \(.*?\))?: (?P<rest>.*)")
 _PROCESSORS = "other_processor_share"
@@ -141,9 +133,7 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
         return FindingLine("note" if why else first.severity, text.replace(_WHY, why), code=first.code)
     # of what stands for many trials only the first text is known
     texts = [one.text for one in members]
-    # ends of changes that are far apart would read as an interval of one change
-    times_max = _CHANGES_APART_MAX if any(_CHANGE.search(text) for text in texts) else math.inf
-    merged = "" if any(one.trial_count for one in members) else merged_texts(texts, times_max)
+    merged = "" if any(one.trial_count for one in members) else merged_texts(texts)
     if of.startswith(_ALL):
         where = f" [{of.removeprefix(_ALL)}]"
     else:
@@ -260,39 +250,3 @@ def _span(low: str, high: str) -> str:
     number, _, unit = low.rpartition(" ")
     is_same = bool(number) and high.endswith(f" {unit}")
     return f"{number if is_same else low} to {high}"
-
-
-def merged_texts(texts: Sequence[str], times_max: float = math.inf) -> str:
-    """One text with ranges where the texts differ in numbers only; empty where they differ in words.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        What is said of several trials.
-    times_max : float
-        How many times the least of numbers that share a range the largest may be; empty beyond it.
-    """
-    parts = [_NUMBER.split(text) for text in dict.fromkeys(texts)]
-    frames = {tuple(part[0::3]) for part in parts}
-    if len(frames) != 1:
-        return ""
-    words = parts[0][0::3]
-    # "from 1 to 2 to 3 to 4" could be anything
-    joined = "–" if any(word.endswith(" to ") for word in words) else " to "
-    numbers = []
-    for place in range(1, len(parts[0]), 3):
-        found = sorted(((part[place], part[place + 1] or "") for part in parts), key=_size)
-        if _size(found[-1]) > times_max * _size(found[0]):
-            return ""
-        numbers.append(_span_of_numbers(found[0], found[-1], joined))
-    return "".join(word + number for word, number in zip_longest(words, numbers, fillvalue=""))
-
-
-def _size(number: tuple[str, str]) -> float:
-    return float(re.sub(r"\s", "", number[0])) * _SCALES.get(number[1].strip().removesuffix("/s"), 1.0)
-
-
-def _span_of_numbers(low: tuple[str, str], high: tuple[str, str], joined: str) -> str:
-    if _size(low) == _size(high):
-        return "".join(low)
-    return f"{low[0] if low[1] == high[1] else ''.join(low)}{joined}{''.join(high)}"

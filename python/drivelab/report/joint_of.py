@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from drivelab.model.merged_texts import merged_texts
 from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
@@ -24,7 +25,6 @@ from drivelab.report.figures.suite_bars import block_throughput, metadata_rates,
 from drivelab.report.figures.surface import surface
 from drivelab.report.figures.surface_maps import surface_maps
 from drivelab.report.figures.timeline import timeline
-from drivelab.report.finding_lines import merged_texts
 from drivelab.report.headline import what_is_missing
 from drivelab.report.in_short import simulated_sentences
 from drivelab.report.joint import Joint

@@ -71,7 +71,7 @@ def test_what_many_trials_have_is_told_once() -> None:
     assert (told.trial_count, told.trial, len(told.trials)) == (830, "trial-00000", NAMES_MAX)
     assert told.evidence["lowest"] == {"device_share": 0.0}
     assert told.evidence["highest"] == {"device_share": 829 / TRIALS}
-    assert told.text == found(0).text
+    assert told.text == "0 to 829 of 100 reached the drive"
 
 
 def test_a_few_are_told_as_they_are() -> None:
@@ -101,3 +101,21 @@ def test_a_group_survives_json_and_a_single_finding_is_written_as_before() -> No
     document = json.loads(json.dumps(told.to_json()))
     assert (Finding(**document).trial_count, document["trials"][0]) == (30, "trial-00000")
     assert set(found(1).to_json()) == {"code", "severity", "text", "trial", "evidence", "advice"}
+
+
+def test_what_stands_for_many_trials_has_the_ranges_of_all_in_its_text() -> None:
+    """Fifteen trials of a card that swings to nothing, and fifteen of a drive that hardly does."""
+    said = [(419, 0, 400, 95)] * 15 + [(1680, 1260, 370, 72)] * 15
+    text = "it swings between {} MB/s and {} MB/s with a period of {} ms, {} % of it at the lower"
+    findings = [
+        Finding("throughput-swings", "warning", text.format(*numbers), f"t{place}", {})
+        for place, numbers in enumerate(said)
+    ]
+    (one,) = group_findings(findings)
+    assert one.text == (
+        "it swings between 419 to 1680 MB/s and 0 to 1260 MB/s with a period of 370 to 400 ms, 72 to 95 % of it at the "
+        "lower"
+    )
+    other = [Finding("throughput-swings", "warning", "it swings otherwise", "t99", {})]
+    (mixed,) = group_findings([*findings, *other])
+    assert mixed.text == findings[0].text

@@ -141,6 +141,14 @@ def test_effects_of_trials_that_do_not_describe_the_drive_are_marked_everywhere(
     assert figure.table.rows[0][-2:] == [10, 3]
 
 
+def test_the_correction_is_told_for_all_that_were_tried_on_the_target() -> None:
+    one = effect(p_value=0.2)
+    others = [replace(one, workload=name) for name in ("b", "c", "d")]
+    elsewhere = replace(one, target="another")
+    (note, *_) = effects_notes([one], [one, *others, elsewhere])
+    assert "corrected for 4 levels tried" in note
+
+
 def test_few_blocks_are_told_honestly() -> None:
     one = effect(ratio=Estimate(0.5, None, None, "1", 1, 1.0, ""), block_ratios=(0.5,), p_value=None)
     (note,) = effects_notes([one])

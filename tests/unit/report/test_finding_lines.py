@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from drivelab.model.finding import Finding
-from drivelab.report.finding_lines import finding_lines, merged_texts
+from drivelab.model.merged_texts import merged_texts
+from drivelab.report.finding_lines import finding_lines
 
 CODE = "short-measurement"
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from drivelab.model.judged_metric import RATE, THROUGHPUT
+from drivelab.model.merged_texts import merged_texts
 from drivelab.model.verdict import verdicts_in
 from drivelab.report.answer import answer_of
 from drivelab.report.card.result_rows import rows_of_sets
@@ -33,7 +34,6 @@ from drivelab.report.check_table import (
 )
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.figures.limit_gauge import Gauge, gauges_of
-from drivelab.report.finding_lines import merged_texts
 from drivelab.report.in_short import (
     WARNING_LENGTH_MAX,
     drives_words,

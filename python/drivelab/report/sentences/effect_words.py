@@ -47,8 +47,16 @@ def main_operation(answer: RunAnswer, member: CombinationResult) -> str:
     return ""
 
 
-def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
-    """How the numbers of a table of effects came about, and what they do not say."""
+def effects_notes(effects: Sequence[LevelEffect], every: Sequence[LevelEffect] = ()) -> list[str]:
+    """How the numbers of a table of effects came about, and what they do not say.
+
+    Parameters
+    ----------
+    effects : sequence of LevelEffect
+        Those of the table.
+    every : sequence of LevelEffect, optional
+        All of the run, where the table has not all: the correction is for how many were tried on the target.
+    """
     blocks = _blocks(sorted({effect.ratio.sample_count for effect in effects}))
     judged = [effect for effect in effects if not (effect.invalid_trials or effect.refused_for)]
     tested = sum(effect.p_value is not None for effect in judged)
@@ -61,7 +69,8 @@ def effects_notes(effects: Sequence[LevelEffect]) -> list[str]:
         few = f"{blocks.capitalize()}: too few for an interval, so nothing is settled. The ratios are what was seen; "
         return [*notes, f"{few}repeat it, at full size."]
     bound = f"{100 * effects[0].bound:.0f} %"
-    levels = f"{tested} {'level' if tested == 1 else 'levels'}"
+    tried = sum(one.p_value is not None for one in every or effects if one.target == judged[0].target)
+    levels = f"{tried} {'level' if tried == 1 else 'levels'}"
     notes.append(
         f"Geometric mean of the ratios within {blocks}. Matters: the whole interval is {bound} or more away from 1, "
         f"and not by chance, corrected for {levels} tried (Holm); differs: perhaps by less than {bound}. The "

@@ -38,8 +38,6 @@ _ALIKE = 1.2
 # a change in both of two repeats is so many times what they differ by before it is told as seen, for each that was
 # tried: of nothing but chance one in twenty runs would tell one
 _BEYOND_SCATTER = 5.0
-# more repeats than this are no advice
-_REPEATS_ADVISED_MAX = 100
 # a journal's commit now and then makes 2.02 of 2
 _WHOLE_WITHIN = 0.05
 _COMMANDS_MIN = 0.5
@@ -375,16 +373,15 @@ def _command(change: CommandChange, name: str) -> str:
 
 
 def _what_it_takes(effects: Sequence[LevelEffect], blocks: int) -> str:
-    """How many repeats would show what the scatter hides, as the width of an interval shrinks with their root."""
+    """How many repeats would show what the scatter hides: a fifth where twice as much would have shown already."""
     ends = [end for one in effects for end in (one.ratio.low, one.ratio.high) if end]
     if not ends or any(one.ratio.low is None for one in effects):
         return "more repeats would tell"
-    hidden = max(max(end, 1 / end) for end in ends)
-    least = _TIMES_FROM if hidden > _TIMES_FROM else _SHARE
-    needed = math.ceil(blocks * (math.log(hidden) / math.log(least)) ** 2)
+    least = _TIMES_FROM if max(max(end, 1 / end) for end in ends) > _TIMES_FROM else _SHARE
+    needed = [one.blocks_to_show.get(least, 0) for one in effects]
     size = f"a factor of {least:g}" if least == _TIMES_FROM else f"{100 * (least - 1):.0f}\u00a0%"
-    if needed <= blocks:
-        return f"a change of {size} would have shown"
-    if needed > _REPEATS_ADVISED_MAX:
+    if not all(needed):
         return f"to show {size} takes a steadier machine"
-    return f"about {needed} repeats would show {size}"
+    if max(needed) <= blocks:
+        return f"a change of {size} would most likely have shown"
+    return f"about {max(needed)} repeats would show {size}"

@@ -154,6 +154,10 @@ def _more(last: CombinationResult, knee: CombinationResult) -> str:
     mine, its = (one.metrics[RATE] for one in (last, knee))
     is_chance = are_apart(mine.estimate, its.estimate, (mine.repeat_count, its.repeat_count)) is False
     (_, most), (least, _) = mine.ends, its.ends
+    if is_chance and mine.lowest > its.highest:
+        # no repeat of the one reaches any of the other: by how much is not settled, that it is more hardly is open
+        percent = round(100 * (mine.median / its.median - 1))
+        return f"about {percent}\u00a0% more, not settled by so few repeats"
     if is_chance and most and least:
         percent = round(100 * (most / least - 1))
         return f"at most {percent}\u00a0% more, if any" if percent > 0 and mine.median > its.median else "no more"

@@ -82,7 +82,7 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
         combination(900e3, levels={"filesystem": "ext4", "mount": "discard"}),
     )
     effects = (
-        contrast("mount", "nodiscard", "discard", ratio(1.02, 0.9, 1.2)),
+        contrast("mount", "nodiscard", "discard", ratio(1.02, 0.9, 1.2), blocks_to_show={1.2: 3, 2.0: 3}),
         contrast(
             "filesystem", "raw", "ext4", ratio(3.2, 2.9, 3.5), commands=(WRITES_MORE, NOT_EXACT), verdict="matters"
         ),
@@ -92,18 +92,25 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
             "Small writes: ext4 is 2.9 to 3.5 times as slow as raw, 298 us instead of 93.0 us, with 2 more "
             "writes per operation."
         ),
-        "Not settled by 3 repeats: discard; a change of 20 % would have shown.",
+        "Not settled by 3 repeats: discard; a change of 20 % would most likely have shown.",
     )
 
 
 def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
     rows = rows_of("filesystem", raw=93e3, ext4=298e3)
-    effect = contrast("filesystem", "raw", "ext4", ratio(3.2, 0.5, 20.0), commands=(WRITES_MORE, NOT_EXACT))
+    effect = contrast(
+        "filesystem",
+        "raw",
+        "ext4",
+        ratio(3.2, 0.5, 20.0),
+        commands=(WRITES_MORE, NOT_EXACT),
+        blocks_to_show={1.2: 0, 2.0: 9},
+    )
     counted, unknown = told(RunAnswer(rows, contrasts=(effect,)))
     assert counted == "Counted: ext4 takes 2 more writes per operation than raw."
     # how it looked is in the table: nothing unsettled stands in a headline
     what = "With 3 repeats no effect of filesystem is clear"
-    assert unknown == f"{what}; about 57 repeats would show a factor of 2."
+    assert unknown == f"{what}; about 9 repeats would show a factor of 2."
     buffered = tuple(replace(one, is_durable=False) for one in rows)
     assert told(RunAnswer(buffered, contrasts=(effect,))) == (unknown,)
 
@@ -131,12 +138,16 @@ def test_no_effect_is_called_another_one_where_none_was_told_and_a_shift_is_expl
         for size, number, latency in (("512", 512, 1e5), ("4KiB", 4096, 1e5), ("1MiB", 1 << 20, 9e5))
         for shift in ("0", "512")
     )
-    sizes, unknown = told(RunAnswer(rows, contrasts=(contrast("shift", "0", "512", ratio(1.2, 0.5, 20.0)),)))
+    sizes, unknown = told(
+        RunAnswer(
+            rows, contrasts=(contrast("shift", "0", "512", ratio(1.2, 0.5, 20.0), blocks_to_show={1.2: 0, 2.0: 9}),)
+        )
+    )
     assert sizes.startswith(
         "Larger writes take longer above 4 KiB: small writes (shift 0 B), 100 us up to 4 KiB, 900 us at 1 MiB"
     )
     what = "With 3 repeats no effect of shift (the offset within a block) is clear"
-    assert unknown == f"{what}; about 57 repeats would show a factor of 2."
+    assert unknown == f"{what}; about 9 repeats would show a factor of 2."
 
 
 def in_repeats(*ratios: float, level: str = "100%", commands: tuple[CommandChange, ...] = ()) -> LevelEffect:
@@ -182,18 +193,21 @@ def test_a_change_in_one_repeat_or_within_their_scatter_is_not_told_as_seen(rati
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "takes"),
+    ("low", "high", "needed", "takes"),
     [
-        (None, None, "more repeats would tell"),
-        (1.1, 3.9, "about 12 repeats would show a factor of 2"),
-        (0.5, 500.0, "to show a factor of 2 takes a steadier machine"),
-        (0.9, 1.5, "about 15 repeats would show 20 %"),
-        (0.95, 1.1, "a change of 20 % would have shown"),
+        (None, None, {}, "more repeats would tell"),
+        (1.1, 3.9, {1.2: 40, 2.0: 5}, "about 5 repeats would show a factor of 2"),
+        (0.5, 500.0, {1.2: 0, 2.0: 0}, "to show a factor of 2 takes a steadier machine"),
+        (0.9, 1.5, {1.2: 11, 2.0: 3}, "about 11 repeats would show 20 %"),
+        (0.95, 1.1, {1.2: 3, 2.0: 3}, "a change of 20 % would most likely have shown"),
     ],
 )
-def test_what_is_not_told_comes_with_what_it_would_take(low: float | None, high: float | None, takes: str) -> None:
+def test_what_is_not_told_comes_with_what_it_would_take(
+    low: float | None, high: float | None, needed: dict[float, int], takes: str
+) -> None:
     rows = rows_of("scheduler", none=2e5, bfq=2.4e5)
-    (sentence,) = told(RunAnswer(rows, contrasts=(contrast("scheduler", "none", "bfq", ratio(1.2, low, high)),)))
+    effect = contrast("scheduler", "none", "bfq", ratio(1.2, low, high), blocks_to_show=needed)
+    (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
     assert sentence == f"With 3 repeats no effect of scheduler is clear; {takes}."
 
 
