@@ -28,8 +28,6 @@ from drivelab.model.run_answer import EffectVerdict, LevelEffect
 # smaller changes of a median latency or a throughput matter to nobody
 MATTERS_FROM = 1.05
 SIGNIFICANCE = 0.05
-# how many blocks it takes to see as much is told of what is not settled
-ADVISED_CHANGES = (1.2, 2.0)
 # from here on what a level without change does is told with the effects that it widens
 _UNCHANGED_TOLD = math.log(1.01)
 
@@ -375,18 +373,13 @@ def _corrected(tried: Sequence[_Tried]) -> list[LevelEffect]:
     found = []
     for effect, paired in tried:
         verdict = _verdict(effect, adjusted.get(id(effect)))
-        level = levels.get(id(effect), SIGNIFICANCE)
-        ratio = paired.at_level(level) if verdict == "not settled" else effect.ratio
-        needed = [paired.blocks_to_show(change, level) if verdict == "not settled" else 0 for change in ADVISED_CHANGES]
-        found.append(
-            replace(
-                effect,
-                adjusted_p_value=adjusted.get(id(effect)),
-                verdict=verdict,
-                ratio=ratio,
-                blocks_to_show=dict(zip(ADVISED_CHANGES, needed, strict=True)),
-            )
-        )
+        changes: dict[str, object] = {"adjusted_p_value": adjusted.get(id(effect)), "verdict": verdict}
+        if verdict == "not settled":
+            level = levels.get(id(effect), SIGNIFICANCE)
+            changes["ratio"] = paired.at_level(level)
+            changes["blocks_to_show_20_percent"] = paired.blocks_to_show(1.2, level)
+            changes["blocks_to_show_factor_2"] = paired.blocks_to_show(2.0, level)
+        found.append(replace(effect, **changes))  # type: ignore[arg-type]
     return found
 
 

@@ -200,8 +200,8 @@ class LevelEffect:
         Whether the drive was at the same with both: it was found at the level, or refused it. A change of nothing.
     refused_for : str
         What was read back instead of a level that was not taken; empty where all were.
-    blocks_to_show : mapping of float to int
-        Of what is not settled, by a ratio: how many blocks would show it; 0 where no advisable number would.
+    blocks_to_show_20_percent, blocks_to_show_factor_2 : int
+        Of what is not settled: how many blocks would show such a change; 0 where no advisable number would.
     """
 
     target: str
@@ -225,7 +225,8 @@ class LevelEffect:
     block_baselines: tuple[float, ...] = ()
     is_unchanged: bool = False
     refused_for: str = ""
-    blocks_to_show: Mapping[float, int] = field(default_factory=dict)
+    blocks_to_show_20_percent: int = 0
+    blocks_to_show_factor_2: int = 0
 
     @property
     def is_slower(self) -> bool | None:

@@ -208,7 +208,7 @@ def _sentences(
             return (fitness, *bursts, *compared)
         if all(verdicts_in(run.verdict) for run in runs):
             return (*of_each, *bursts, *compared)
-        if of_each and _is_one_drive(runs, drives):
+        if of_each and len(runs) == len(sets) and _is_one_drive(runs, drives):
             # the question is what each run answers; then whether they agree
             return (*bursts, *of_each, *compared)
         # behind how they compare the question itself

@@ -103,9 +103,21 @@ def _alike(members: Sequence[Measured]) -> tuple[Sequence[Measured], str]:
     return own, f", {words}" if words else ""
 
 
+def _varied(members: Sequence[Measured]) -> list[str]:
+    """What varies among them; of one run not what each target has only one of, as its own file system."""
+    varied = varying(members)
+    if len({one.source for one in members}) > 1:
+        return varied
+    levels: dict[tuple[str, str], set[str]] = {}
+    for one in members:
+        for factor in varied:
+            levels.setdefault((one.drive, factor), set()).add(level_of(one, factor))
+    return [factor for factor in varied if any(len(of) > 1 for (_, name), of in levels.items() if name == factor)]
+
+
 def _along_a_number(members: Sequence[Measured]) -> tuple[str | None, list[str], Sequence[Measured]]:
     """The factor that is a number in all of them, the others, and those with the first's levels of these; else all."""
-    varied = varying(members)
+    varied = _varied(members)
     axis = next((factor for factor in varied if all(factor in one.numbers for one in members)), None)
     others = [factor for factor in varied if factor != axis] if axis is not None else []
     own = [one for one in members if all(level_of(one, each) == level_of(members[0], each) for each in others)]
@@ -114,7 +126,7 @@ def _along_a_number(members: Sequence[Measured]) -> tuple[str | None, list[str],
 
 def _ends_of_curves(members: Sequence[Measured]) -> Sequence[Measured]:
     """Of each of several drives the first and the last place of a single curve; nothing of what is no curve."""
-    varied = varying(members)
+    varied = _varied(members)
     curves: dict[tuple[str, str, str], list[Measured]] = {}
     for one in members:
         curves.setdefault((one.source, one.drive, one.machine), []).append(one)
@@ -144,7 +156,7 @@ def _rows_of_curve(curve: tuple[str, Sequence[Measured]], members: Sequence[Meas
 
 def _beside(members: Sequence[Measured]) -> tuple[tuple[Row, ...], str] | None:
     """Some of what all of a few drives have, the same of each below each other; None where it is one drive, or many."""
-    varied = varying(members)
+    varied = _varied(members)
     combinations: dict[tuple[str, ...], dict[tuple[str, str, str], list[Measured]]] = {}
     for one in members:
         levels = tuple(level_of(one, factor) for factor in varied)

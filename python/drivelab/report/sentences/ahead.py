@@ -30,6 +30,8 @@ _ALIKE_PERCENT = round(100 * (DIFFERS_FROM - 1))
 _TOLD_RIVALS = 2
 _NAMES_MAX = 3
 _TOLD_TOGETHER_FROM = 2
+# chance alone hardly puts one of two first in so many combinations
+_ALWAYS_FROM = 5
 # of drives of which none is ahead
 NOT_APART = "cannot be told apart"
 _LASTS = "what lasts behind a burst or a cache has no interval"
@@ -171,6 +173,12 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
         pair = names_in_words([names.best(best), next(iter(_rivals(best, names)))])
         where = told or f" in {of_all(count, count)} combinations"
         return f"{pair} are alike at {name_in(title)}{where}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
+    drives = {name for one in members for name in names.by_drive(one.ranked)}
+    unlike = [one for one in members if not one.is_alike]
+    if len(drives) == 2 and len(unlike) >= _ALWAYS_FROM and len(set(map(names.best, unlike))) == 1:
+        # no one of them is settled, and that the same drive looks better in each is worth a word
+        where = f"in {of_all(len(unlike), count)} combinations, not settled {_by_repeats(members)}"
+        return f"{names.best(unlike[0])} looked {_ahead_of(unlike, names)} at {name_in(title)} {where}"
     # the numbers of one combination of several would be those of another order than the next one's
     where = told or f" {in_any_of(count, 'combination')}"
     return f"{_level(members, names)} {NOT_APART} {_by_repeats(members)} at {name_in(title)}{where}"

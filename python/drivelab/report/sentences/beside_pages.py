@@ -13,7 +13,7 @@ from drivelab.model.result_set import Observation, ResultSet
 from drivelab.report.sentences.contest import Contest, Subject, ratio_of
 from drivelab.report.sentences.contests import contests, goodness, subject_of
 from drivelab.report.sentences.drive_names import DriveNames
-from drivelab.report.sentences.observed_number import number_with_ends
+from drivelab.report.sentences.observed_number import number_alone, number_with_ends
 
 _METAL = ("SSD", "hard disk")
 _TOLD_MAX = 4
@@ -34,7 +34,7 @@ def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str
     published = {subject_of(one) for each in sets if each.is_reference for one in each.observations}
     # what is no drive of metal is called what it is beside those that are
     unlike = {
-        drive.name: f" ({drive.kind})"
+        drive.name: f" ({drive.kind.partition(', ')[0]})"
         for each in sets
         if not each.is_reference
         for drive in each.drives
@@ -51,10 +51,10 @@ def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str
                 words[1] = words[1].removeprefix(word) if words[0].startswith(word) else words[1]
             if subject not in published and words:
                 name = f"{its_names.of(subject)}{unlike.get(subject[0], '')}"
-                found.setdefault(
-                    (contest.title, subject),
-                    f"{name} with {number_with_ends(one)} is {' and '.join(words)}, as published; by {_what(contest)}.",
-                )
+                # where it has to be said what it is, its repeats have no room
+                number = (number_alone if subject[0] in unlike else number_with_ends)(one)
+                where = f"is {' and '.join(words)}, as published; by {_what(contest)}"
+                found.setdefault((contest.title, subject), f"{name} with {number} {where}.")
     yield from list(found.values())[:_TOLD_MAX]
 
 

@@ -15,7 +15,7 @@ from drivelab.report.sentences.contest import Contest, Levels, Subject
 
 QUEUE_DEPTH, BLOCK_SIZE = "queue_depth", "block_size"
 # the level of a factor at which it does nothing: what does not know the factor is beside that
-_LEFT_ALONE = {"shift": "0"}
+_LEFT_ALONE = {"shift": "0", "mount": "nodiscard"}
 
 
 def contests(
@@ -67,12 +67,12 @@ def _judged(members: Sequence[Observation]) -> str:
 
 def _contests(title: str, metric: str, members: Sequence[Observation]) -> Iterator[Contest]:
     """The combinations of the factors that all drives have; one that stands for several of a drive is none."""
-    for name, level in _LEFT_ALONE.items():
-        if any(name not in one.levels for one in members):
-            members = [one for one in members if one.levels.get(name, level) == level]
     names: dict[Subject, set[str]] = {}
     for one in members:
         names.setdefault(subject_of(one), set()).update(one.levels)
+    for name, level in _LEFT_ALONE.items():
+        if any(name not in known for known in names.values()):
+            members = [one for one in members if one.levels.get(name, level) == level]
     common = set.intersection(*names.values())
     combinations: dict[Levels, dict[Subject, list[Observation]]] = {}
     for one in members:

@@ -378,8 +378,9 @@ def _what_it_takes(effects: Sequence[LevelEffect], blocks: int) -> str:
     if not ends or any(one.ratio.low is None for one in effects):
         return "more repeats would tell"
     least = _TIMES_FROM if max(max(end, 1 / end) for end in ends) > _TIMES_FROM else _SHARE
-    needed = [one.blocks_to_show.get(least, 0) for one in effects]
-    size = f"a factor of {least:g}" if least == _TIMES_FROM else f"{100 * (least - 1):.0f}\u00a0%"
+    is_double = least == _TIMES_FROM
+    needed = [one.blocks_to_show_factor_2 if is_double else one.blocks_to_show_20_percent for one in effects]
+    size = f"a factor of {least:g}" if is_double else f"{100 * (least - 1):.0f}\u00a0%"
     if not all(needed):
         return f"to show {size} takes a steadier machine"
     if max(needed) <= blocks:

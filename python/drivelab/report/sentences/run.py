@@ -26,7 +26,7 @@ from drivelab.report.sentences.rounds import rounds_sentences
 from drivelab.report.sentences.sizes import size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences
-from drivelab.report.sentences.values import curves_beside, value_sentences
+from drivelab.report.sentences.values import curves_beside, value_sentences, values_on_targets
 
 # what is not among them is in the tables
 SENTENCES_MAX = 3
@@ -72,6 +72,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
         values: tuple[str, ...] = ()
     else:
         values = tuple(curves_beside(answer) if beside else value_sentences(answer))
+        values = values or (() if beside else tuple(values_on_targets(answer)))
     # how far from the first depth or size to the last is told already
     curves = {factor for factor, told in ((QUEUE_DEPTH, depths), (BLOCK_SIZE, sizes)) if told}
     effects = tuple(

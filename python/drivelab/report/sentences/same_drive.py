@@ -55,6 +55,9 @@ def _over_combinations(members: Sequence[Contest], what: str, names: DriveNames)
     """On how many combinations runs do not overlap, and where they lie furthest apart."""
     count, unknown = len({subject for contest in members for subject, _ in contest.ranked}), _unknown(members)
     runs, all_of = f"{_COUNTS.get(count, count)} runs of {_named(members, names)}", of_all(len(members), len(members))
+    if _is_one_run(members):
+        # one after the other in each block, so that none was first
+        runs = f"{_named(members, names)}, on one drive,"
     # two runs that agree don't bring back a third that is far off
     apart = [one for one in members if observations_apart(one.ranked[0][1], one.ranked[-1][1]) is not False]
     if not apart:
@@ -71,7 +74,12 @@ def _over_combinations(members: Sequence[Contest], what: str, names: DriveNames)
 def _unknown(members: Sequence[Contest]) -> str:
     """What one run each can't tell; of a model another run is the same."""
     is_same_again = all(one.run == SIMULATED for _, one in members[0].ranked)
-    return "" if is_same_again else f"; {ONE_RUN_EACH}"
+    return "" if is_same_again or _is_one_run(members) else f"; {ONE_RUN_EACH}"
+
+
+def _is_one_run(members: Sequence[Contest]) -> bool:
+    """Whether one run measured several places on the drive."""
+    return all(one.is_of_one_run and len(one.ranked) > 1 for one in members)
 
 
 def _named(members: Sequence[Contest], names: DriveNames) -> str:
@@ -97,7 +105,7 @@ def _gave(contest: Contest, names: DriveNames) -> str:
     if len(numbers) > _RUNS_NAMED_MAX:
         best, worst = (number_with_ends(contest.ranked[place][1]) for place in (0, -1))
         return f"from {best} to {worst} in {len(numbers)} runs"
-    return f"{numbers[0]} and then {numbers[1]}"
+    return f"{numbers[0]} and {'' if _is_one_run([contest]) else 'then '}{numbers[1]}"
 
 
 def compare_sentence(contests: Iterable[Contest], drives: Mapping[Subject, DriveOfRun]) -> str:
@@ -110,7 +118,7 @@ def compare_sentence(contests: Iterable[Contest], drives: Mapping[Subject, Drive
         for subject, _ in contest.ranked:
             if subject in drives:
                 by_drive.setdefault(drives[subject].identity, []).append((drives[subject].place, drives[subject].run))
-        several = next((sorted(runs) for runs in by_drive.values() if len(runs) > 1), [])
+        several = next((sorted(runs) for runs in by_drive.values() if len(dict(runs)) > 1), [])
         if several:
             names = " ".join(shlex.quote(_line(run)) for _, run in (several[0], several[-1]))
             return f"Whether the drive changed from one run to another: drivelab compare {names}."

@@ -362,3 +362,33 @@ def _median(one: CombinationResult) -> float:
 
 def _value(one: CombinationResult) -> str:
     return value_writer(one.judged_metric)(_median(one))
+
+
+def values_on_targets(answer: RunAnswer) -> Iterator[str]:
+    """Of each of several targets that have no levels in common the numbers of a workload, the best first; a sentence.
+
+    Of workloads with names as many as there is room for: what survives a power cut before all else.
+    """
+    rows = [one for one in answer.combinations if one.judged_metric in one.metrics and not one.invalid_trials]
+    groups: dict[str, list[CombinationResult]] = {}
+    for one in sorted(rows, key=lambda one: not one.is_durable):
+        groups.setdefault(one.workload, []).append(one)
+    told: list[str] = []
+    for members in groups.values():
+        if len({one.target for one in members}) > 1 and len(members) <= _LEVELS_MAX:
+            is_low = metric_of(members[0].judged_metric).better == "low"
+            ordered = sorted(members, key=_median, reverse=not is_low)
+            named = [f"{_value(one)} on {shortened(one.target)}{_levels_in_brackets(one, members)}" for one in ordered]
+            more = f"{name_in(members[0].label)}: {', '.join(named)}"
+            if told and len(" ".join([*told, more]).split()) > WORDS_MAX:
+                break
+            told.append(more)
+    if told:
+        yield f"{capitalised('; '.join(told))}."
+
+
+def _levels_in_brackets(one: CombinationResult, others: Sequence[CombinationResult]) -> str:
+    """`` (ext4)``: the levels in which a combination differs from others of its target."""
+    same = [other for other in others if other.target == one.target]
+    levels = {name: level for name, level in one.levels.items() if len({o.levels.get(name) for o in same}) > 1}
+    return f" ({levels_phrase(levels)})" if levels else ""

@@ -16,6 +16,8 @@ KEY = "workloads"
 ROWS_MIN = 3
 # more combinations than these are told by the least and the greatest of them
 _COLUMNS_MAX = 4
+# what a target has that cannot be varied there
+_AS_IT_IS = "as it is"
 
 Group = Sequence[CombinationResult]
 
@@ -45,7 +47,7 @@ def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
     labelled = [_labelled(group) for group in groups]
     names = next((names for names, _ in labelled if names), "")
     heads = list(dict.fromkeys(label for _, labels in labelled for label in labels))
-    columns = [TableColumn(head, is_number=True) for head in heads]
+    columns = [TableColumn(head or _AS_IT_IS, is_number=True) for head in heads]
     if len(heads) > _COLUMNS_MAX:
         at = TableColumn("at")
         columns = [TableColumn("lowest", is_number=True), at, TableColumn("highest", is_number=True), at]
@@ -60,7 +62,11 @@ def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
         rows = [_with_range(group[0], of_tasks=of_tasks) for group in groups]
     over = over_words([one for group in groups for one in group])
     title = capitalised(f"{over}{f', by {names}' if names else ''}{held}")
-    cells = [[f"{_label(group[0])}{invalid_words(group)}", *row] for group, row in zip(groups, rows, strict=True)]
+    is_each_of_one = len(targets) > 1 and all(len({one.target for one in group}) == 1 for group in groups)
+    cells = [
+        [f"{_label(group[0])}{f' (on {group[0].target})' * is_each_of_one}{invalid_words(group)}", *row]
+        for group, row in zip(groups, rows, strict=True)
+    ]
     return Table(KEY, title, (TableColumn("workload"), *columns), text_rows(cells))
 
 

@@ -1,4 +1,4 @@
-"""What the levels of factors do, in at most three sentences, and how much of what was written was memory."""
+"""What the levels of factors do, in at most three sentences."""
 
 from __future__ import annotations
 
@@ -10,34 +10,17 @@ import pytest
 from drivelab.analyse.effects import level_effects
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
-from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RepeatedMetric, RunAnswer
-from drivelab.report.sentences.run import plain_text, run_sentences
+from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
+from unit.report.sentences.made_combinations import LATENCY, THROUGHPUT, combination, told
 
-LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
 WRITES = "device_writes_per_operation"
 # two repeats of a drive that is slow when it is full
 RATES = ({"20%": 476e6, "100%": 174e6}, {"20%": 480e6, "100%": 172e6})
 DEPTHS = {"1": 1e8, "8": 1.9e8}
 
 
-def combination(median: float, metric: str = LATENCY, *, reached: float = 1.0, **changes: object) -> CombinationResult:
-    unit = "ns" if metric == LATENCY else "B/s"
-    given: dict[str, object] = {
-        "target": "sdb",
-        "workload": "small",
-        "label": "small writes",
-        "levels": {},
-        "achieved": {},
-        "metrics": {
-            metric: RepeatedMetric(median, median, median, unit, 3),  # type: ignore[arg-type]
-            "reached_device_share": RepeatedMetric(reached, reached, reached, "1", 3),
-        },
-        "judged_metric": metric,
-        "trials": ("a", "b", "c"),
-        "block_size_bytes": 4096,
-        "is_durable": True,
-    }
-    return CombinationResult(**(given | changes))  # type: ignore[arg-type]
+def blocks(fifth: int, double: int) -> dict[str, int]:
+    return {"blocks_to_show_20_percent": fifth, "blocks_to_show_factor_2": double}
 
 
 def contrast(factor: str, baseline: str, level: str, ratio: Estimate, **changes: object) -> LevelEffect:
@@ -63,10 +46,6 @@ def ratio(value: float, low: float | None = None, high: float | None = None, blo
     return Estimate(value, low, high, "1", blocks, float(blocks), "")
 
 
-def told(answer: RunAnswer) -> tuple[str, ...]:
-    return tuple(plain_text(sentence) for sentence in run_sentences(answer))
-
-
 WRITES_MORE = CommandChange(WRITES, (1.0, 1.0), (3.02, 3.02), is_changed=True)
 NOT_EXACT = CommandChange("device_flushes_per_operation", (1.0, 2.0), (4.0, 6.0), is_changed=True)
 
@@ -82,7 +61,7 @@ def test_the_largest_change_is_told_with_its_numbers_its_interval_and_its_comman
         combination(900e3, levels={"filesystem": "ext4", "mount": "discard"}),
     )
     effects = (
-        contrast("mount", "nodiscard", "discard", ratio(1.02, 0.9, 1.2), blocks_to_show={1.2: 3, 2.0: 3}),
+        contrast("mount", "nodiscard", "discard", ratio(1.02, 0.9, 1.2), **blocks(3, 3)),
         contrast(
             "filesystem", "raw", "ext4", ratio(3.2, 2.9, 3.5), commands=(WRITES_MORE, NOT_EXACT), verdict="matters"
         ),
@@ -104,7 +83,7 @@ def test_what_was_counted_is_certain_where_no_time_could_be_told() -> None:
         "ext4",
         ratio(3.2, 0.5, 20.0),
         commands=(WRITES_MORE, NOT_EXACT),
-        blocks_to_show={1.2: 0, 2.0: 9},
+        **blocks(0, 9),
     )
     counted, unknown = told(RunAnswer(rows, contrasts=(effect,)))
     assert counted == "Counted: ext4 takes 2 more writes per operation than raw."
@@ -139,9 +118,7 @@ def test_no_effect_is_called_another_one_where_none_was_told_and_a_shift_is_expl
         for shift in ("0", "512")
     )
     sizes, unknown = told(
-        RunAnswer(
-            rows, contrasts=(contrast("shift", "0", "512", ratio(1.2, 0.5, 20.0), blocks_to_show={1.2: 0, 2.0: 9}),)
-        )
+        RunAnswer(rows, contrasts=(contrast("shift", "0", "512", ratio(1.2, 0.5, 20.0), **blocks(0, 9)),))
     )
     assert sizes.startswith(
         "Larger writes take longer above 4 KiB: small writes (shift 0 B), 100 us up to 4 KiB, 900 us at 1 MiB"
@@ -195,18 +172,18 @@ def test_a_change_in_one_repeat_or_within_their_scatter_is_not_told_as_seen(rati
 @pytest.mark.parametrize(
     ("low", "high", "needed", "takes"),
     [
-        (None, None, {}, "more repeats would tell"),
-        (1.1, 3.9, {1.2: 40, 2.0: 5}, "about 5 repeats would show a factor of 2"),
-        (0.5, 500.0, {1.2: 0, 2.0: 0}, "to show a factor of 2 takes a steadier machine"),
-        (0.9, 1.5, {1.2: 11, 2.0: 3}, "about 11 repeats would show 20 %"),
-        (0.95, 1.1, {1.2: 3, 2.0: 3}, "a change of 20 % would most likely have shown"),
+        (None, None, (0, 0), "more repeats would tell"),
+        (1.1, 3.9, (40, 5), "about 5 repeats would show a factor of 2"),
+        (0.5, 500.0, (0, 0), "to show a factor of 2 takes a steadier machine"),
+        (0.9, 1.5, (11, 3), "about 11 repeats would show 20 %"),
+        (0.95, 1.1, (3, 3), "a change of 20 % would most likely have shown"),
     ],
 )
 def test_what_is_not_told_comes_with_what_it_would_take(
-    low: float | None, high: float | None, needed: dict[float, int], takes: str
+    low: float | None, high: float | None, needed: tuple[int, int], takes: str
 ) -> None:
     rows = rows_of("scheduler", none=2e5, bfq=2.4e5)
-    effect = contrast("scheduler", "none", "bfq", ratio(1.2, low, high), blocks_to_show=needed)
+    effect = contrast("scheduler", "none", "bfq", ratio(1.2, low, high), **blocks(*needed))
     (sentence,) = told(RunAnswer(rows, contrasts=(effect,)))
     assert sentence == f"With 3 repeats no effect of scheduler is clear; {takes}."
 
@@ -312,39 +289,6 @@ def test_at_most_three_sentences_and_thirty_words_in_the_first() -> None:
     sentences = told(RunAnswer(rows, contrasts=effects))
     assert len(sentences) == 3
     assert len(sentences[0].split()) <= 30
-
-
-def test_writes_to_memory_are_held_against_durable_ones_of_the_same_levels() -> None:
-    rows = (
-        combination(
-            5.45e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False, levels={"n": "1"}
-        ),
-        combination(
-            1.0e9, THROUGHPUT, reached=0.9, workload="plain", label="plain", is_durable=False, levels={"n": "5"}
-        ),
-        combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "1"}),
-        combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "5"}),
-    )
-    sentence, *_ = told(RunAnswer(rows))
-    assert sentence == "Synced: 1.4 GB/s (n 1); plain looked 3.9 times as fast, with 0 % of it on the drive."
-
-
-def test_how_fast_it_is_durably_is_told_at_the_last_level_too() -> None:
-    rows = [combination(4e9, THROUGHPUT, reached=0.0, workload="plain", is_durable=False, levels={"n": "1"})]
-    for n, rate in (("1", 1e9), ("9", 4e8)):
-        rows.append(combination(rate, THROUGHPUT, workload="s", label="synced", levels={"n": n}))
-    first = told(RunAnswer(tuple(rows)))[0]
-    assert first.startswith("Synced: 1 GB/s (n 1), 400 MB/s (n 9); small writes looked 4.0 times as fast (n 1)")
-
-
-def test_one_sync_call_behind_all_writes_is_durable_too_and_the_fastest_way_counts() -> None:
-    rows = (
-        combination(4e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False),
-        combination(1e9, THROUGHPUT, workload="each", label="each with a sync"),
-        combination(2e9, THROUGHPUT, workload="end", label="one sync at the end", is_durable=False),
-    )
-    rows[2].metrics["end_sync_ns"] = rows[2].metrics[THROUGHPUT]  # type: ignore[index]
-    assert told(RunAnswer(rows))[0].startswith("One sync at the end: 2 GB/s; plain looked 2.0 times as fast, with 0 %")
 
 
 def test_a_count_is_told_as_so_many_ios() -> None:

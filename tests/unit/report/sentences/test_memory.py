@@ -1,4 +1,4 @@
-"""What is said of writes that end in the page cache, in a run of a job file."""
+"""What is said of writes that end in the page cache, in a run of a job file or of an experiment."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from drivelab.model.run_answer import RunAnswer
 from drivelab.report.content import TrialContent
 from drivelab.report.sentences.memory import taken_by_memory
+from unit.report.sentences.made_combinations import THROUGHPUT, combination, told
 
 
 def trial(label: str, operation: str = "write", **changes: Any) -> TrialContent:
@@ -39,3 +41,36 @@ def test_a_job_whose_writes_end_in_memory_is_named() -> None:
 def test_beside_what_tells_more_it_is_not_said(other: TrialContent) -> None:
     assert list(taken_by_memory([trial("a"), other])) == []
     assert list(taken_by_memory([trial("a", "read")])) == []
+
+
+def test_writes_to_memory_are_held_against_durable_ones_of_the_same_levels() -> None:
+    rows = (
+        combination(
+            5.45e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False, levels={"n": "1"}
+        ),
+        combination(
+            1.0e9, THROUGHPUT, reached=0.9, workload="plain", label="plain", is_durable=False, levels={"n": "5"}
+        ),
+        combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "1"}),
+        combination(1.4e9, THROUGHPUT, workload="synced", label="synced", levels={"n": "5"}),
+    )
+    sentence, *_ = told(RunAnswer(rows))
+    assert sentence == "Synced: 1.4 GB/s (n 1); plain looked 3.9 times as fast, with 0 % of it on the drive."
+
+
+def test_how_fast_it_is_durably_is_told_at_the_last_level_too() -> None:
+    rows = [combination(4e9, THROUGHPUT, reached=0.0, workload="plain", is_durable=False, levels={"n": "1"})]
+    for n, rate in (("1", 1e9), ("9", 4e8)):
+        rows.append(combination(rate, THROUGHPUT, workload="s", label="synced", levels={"n": n}))
+    first = told(RunAnswer(tuple(rows)))[0]
+    assert first.startswith("Synced: 1 GB/s (n 1), 400 MB/s (n 9); small writes looked 4.0 times as fast (n 1)")
+
+
+def test_one_sync_call_behind_all_writes_is_durable_too_and_the_fastest_way_counts() -> None:
+    rows = (
+        combination(4e9, THROUGHPUT, reached=0.0, workload="plain", label="plain", is_durable=False),
+        combination(1e9, THROUGHPUT, workload="each", label="each with a sync"),
+        combination(2e9, THROUGHPUT, workload="end", label="one sync at the end", is_durable=False),
+    )
+    rows[2].metrics["end_sync_ns"] = rows[2].metrics[THROUGHPUT]  # type: ignore[index]
+    assert told(RunAnswer(rows))[0].startswith("One sync at the end: 2 GB/s; plain looked 2.0 times as fast, with 0 %")

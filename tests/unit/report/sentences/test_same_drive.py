@@ -8,7 +8,7 @@ import pytest
 from made_up_results import levels, observed, result_set
 
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
-from drivelab.report.sentences.drive_names import drives_of_runs
+from drivelab.report.sentences.drive_names import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.several_drives import joint_sentences
 from drivelab.report.told_apart import told_apart
 
@@ -211,3 +211,16 @@ def test_runs_of_few_repeats_whose_ranges_do_not_overlap_do_not_agree(repeats: i
     ]
     told, _ = sentences(*several)
     assert told.startswith("Two runs of A lie apart in both combinations of 512 B durable write, furthest with ")
+
+
+def test_two_places_on_one_drive_in_one_run_are_no_two_runs() -> None:
+    places = [
+        replace(observed(place, value, value - spread, value + spread, title=title, workload=title), run="one")
+        for title in ("small writes", "large writes")
+        for place, value, spread in (("/a", 420, 300), ("/b", 510, 300))
+    ]
+    drives = {(one.drive, one.machine): DriveOfRun(("", "S1"), one.drive, "one", 0) for one in places}
+    told = [text.replace("\u00a0", " ") for text in joint_sentences((result_set("one", *places),), drives)]
+    assert told[0] == "/a and /b, on one drive, agree within their ranges in both workloads."
+    assert told[1].startswith("/a and /b, the same drive, gave 420 µs (95 %: 120 to 720 µs) and 510 µs")
+    assert "run" not in " ".join(told)

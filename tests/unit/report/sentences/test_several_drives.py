@@ -104,6 +104,13 @@ def test_a_page_that_knows_no_shift_is_beside_what_is_not_shifted() -> None:
     assert sentence.startswith("A with 100\u00a0µs is behind P (10.0\u00a0µs), as published; by median latency of")
 
 
+def test_a_page_with_and_without_discard_is_beside_a_run_that_knows_no_mount_option() -> None:
+    published = [observed("P", 10 * n, levels=levels(mount=name)) for n, name in enumerate(("nodiscard", "discard"), 1)]
+    run = result_set("a", observed("A", 100, levels=levels()))
+    (sentence,) = joint_sentences((run, result_set("reference:page", *published, is_reference=True)))
+    assert sentence.startswith("A with 100\u00a0µs is behind P (10.0\u00a0µs), as published; by median latency of")
+
+
 def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
     def drive(name: str, *values: float) -> tuple[object, ...]:
         filesystems = ("raw", "ext4", "xfs")
