@@ -178,7 +178,7 @@ def _question(runs: Sequence[ReportContent], sets: Sequence[ResultSet]) -> str:
     if len(questions) == 1:
         return questions[0]
     if not runs:
-        return f"How do these {len(sets)} published pages compare?"
+        return f"What do these {len(sets)} published pages answer?"
     if len(runs) == len(sets):
         return f"How do these {len(sets)} runs compare?"
     words = "this run" if len(runs) == 1 else f"these {len(runs)} runs"
@@ -194,7 +194,9 @@ def _sentences(
     """What drives of several runs come to; of published pages alone what these answer."""
     if not runs:
         alone = len(sets) == 1
-        return sets[0].answer if alone else tuple(f"{shortened(one.title)}: {one.answer[0]}" for one in sets)
+        return (
+            sets[0].answer if alone else tuple(f"{one.key.removeprefix('reference:')}: {one.answer[0]}" for one in sets)
+        )
     names, called = _names(runs, sets), _called(runs, sets)
     if phases is not None and (of_phases := phase_sentences(phases)):
         return (*of_phases[:SENTENCES_MAX], *joint_sentences(sets, drives))

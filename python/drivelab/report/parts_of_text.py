@@ -16,6 +16,7 @@ _COMMA = re.compile(r", ")
 _REST = re.compile(r"and \d+ more\.?")
 _RANGE = re.compile(r" \((?:95 %|\d+ repeats): [^()]*\)")
 FIRST_WORDS_MAX = 30
+_SENTENCE_WORDS_MIN = 4
 NAME_LETTERS_MAX = 64
 
 
@@ -76,6 +77,8 @@ def first_in_few_words(sentences: Sequence[str]) -> tuple[str, ...]:
             return (text, *others)
         found = [one for one in end.finditer(text) if _is_outside(text, one.start())]
         fitting = [one for one in found if len(text[: one.start()].split()) <= FIRST_WORDS_MAX]
+        # a word or two behind a comma are no sentence
+        fitting = [one for one in fitting if end is not _COMMA or len(text[one.end() :].split()) >= _SENTENCE_WORDS_MIN]
         if fitting:
             begin, behind = fitting[-1].span()
             # that there is more in the tables is no sentence

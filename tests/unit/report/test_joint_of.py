@@ -145,7 +145,7 @@ def test_published_numbers_alone_are_a_report() -> None:
     assert (joint.question, joint.title) == (page.question, page.title)
     assert joint.runs == ()
     assert "runs" not in {table.key for table in joint.tables}
-    assert joint_of([], [page, load_reference("intel-530")]).question == "How do these 2 published pages compare?"
+    assert joint_of([], [page, load_reference("intel-530")]).question == "What do these 2 published pages answer?"
 
 
 def test_a_run_beside_a_page_asks_how_they_compare() -> None:

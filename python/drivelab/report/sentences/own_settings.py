@@ -10,6 +10,9 @@ from drivelab.model.names import names_in_words
 from drivelab.model.result_set import ResultSet
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 
+# what a run in a directory has as it is there, and one on a drive makes
+_OF_FILE_SYSTEMS = ("filesystem", "mount")
+
 
 def without_own_settings(sets: Sequence[ResultSet]) -> tuple[tuple[ResultSet, ...], str]:
     """The results without the settings that keep them apart, and which these are; the same and empty where none does.
@@ -22,11 +25,11 @@ def without_own_settings(sets: Sequence[ResultSet]) -> tuple[tuple[ResultSet, ..
     Returns
     -------
     (tuple of ResultSet, str)
-        The words are a sentence: ``Measured with write-cache off on A and write-cache as found on B.``
+        The words are a sentence: ``Measured with write-cache off for A and write-cache as found for B.``
     """
     runs = [one for one in sets if not one.is_reference]
     found: dict[str, list[str]] = {}
-    for name in SETTING_NAMES:
+    for name in (*SETTING_NAMES, *_OF_FILE_SYSTEMS):
         levels = [{seen.levels.get(name, "") for seen in one.observations} for one in runs]
         if all(len(own) == 1 for own in levels) and len(set.union(*levels)) > 1:
             found[name] = [next(iter(own)) for own in levels]
@@ -45,7 +48,7 @@ def without_own_settings(sets: Sequence[ResultSet]) -> tuple[tuple[ResultSet, ..
         for one in sets
     )
     told = [
-        names_in_words([f"{_phrase(name, level)} on {_drives(one)}" for level, one in zip(levels, runs, strict=True)])
+        names_in_words([f"{_phrase(name, level)} for {_drives(one)}" for level, one in zip(levels, runs, strict=True)])
         for name, levels in found.items()
     ]
     return left, f"Measured with {'; '.join(told)}."

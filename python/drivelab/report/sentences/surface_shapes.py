@@ -54,8 +54,9 @@ def _fastest(surfaces: Sequence[CombinationResult]) -> Iterator[str]:
     if len(best) > 1:
         files, records = (Counter(one.levels[factor] for one in best.values()).most_common(1)[0] for factor in _SIZES)
         # an order of medians, which nobody judged
-        words = f"Files of {level_text('file_size', files[0])} looked fastest in {files[1]} of {len(best)} workloads"
-        yield f"{words}, records of {level_text('block_size', records[0])} in {records[1]}."
+        size = level_text("file_size", files[0])
+        words = f"The fastest combination has files of {size} in {files[1]} of {len(best)} workloads"
+        yield f"{words}, and records of {level_text('block_size', records[0])} in {records[1]}."
 
 
 def _rate(one: CombinationResult) -> float:

@@ -103,7 +103,9 @@ def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:
         # a factor that a combination does not have counts as its first level
         kept.append([one for one in group if fixed.items() <= (fixed | dict(one.levels)).items()])
         held |= fixed
-    return kept, f", with {levels_phrase(held)}" if held else ""
+    # a workload that has it in its own name does not have it here
+    everywhere = all(held.keys() <= one.levels.keys() for group in kept for one in group)
+    return kept, f", with {levels_phrase(held)}{'' if everywhere else ' where it was varied'}" if held else ""
 
 
 def _metric(one: CombinationResult, *, of_tasks: bool) -> str:

@@ -22,10 +22,23 @@ def test_what_two_runs_were_made_with_is_told_behind_how_they_compare() -> None:
     runs = [ReportContent(one.key, "Small writes", "What does a byte cost?", (), facts={}) for one in sets]
     first, second, *_ = joint_of(runs, sets).sentences
     assert first.startswith("sda looked 10 times as fast as sdb")
-    assert second.replace("\u00a0", " ") == "Measured with write-cache off on sda and write-cache as found on sdb."
+    assert second.replace("\u00a0", " ") == "Measured with write-cache off for sda and write-cache as found for sdb."
 
 
 def test_what_one_run_has_varied_stays_a_factor() -> None:
     sets = [of("sda", 50, "off", "on"), of("sdb", 500, "as-found")]
     assert without_own_settings(sets) == (tuple(sets), "")
     assert without_own_settings([of("sda", 50, "off"), of("sdb", 500, "off")])[1] == ""
+
+
+def test_a_directory_is_compared_with_a_drive_on_which_a_file_system_was_made() -> None:
+    sets = [
+        replace(
+            result_set(name, replace(observed(name, value, levels=levels(filesystem=kind)), run=name)),
+            drives=(MeasuredDrive(name),),
+        )
+        for name, value, kind in (("dir", 50, "ext4"), ("scratch", 500, "raw"))
+    ]
+    alike, told = without_own_settings(sets)
+    assert told == "Measured with ext4 for dir and raw for scratch."
+    assert all("filesystem" not in one.levels for each in alike for one in each.observations)

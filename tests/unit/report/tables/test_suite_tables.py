@@ -188,7 +188,7 @@ def test_the_sizes_at_which_most_workloads_are_fastest_come_first() -> None:
         for (name, size), rate in rates.items()
     ]
     first, *_ = shape_sentences(RunAnswer(combinations=tuple(rows)))
-    assert first == "Files of 4 MiB looked fastest in 2 of 2 workloads, records of 4 KiB in 2."
+    assert first == ("The fastest combination has files of 4 MiB in 2 of 2 workloads, and records of 4 KiB in 2.")
 
 
 def test_that_nothing_stands_out_is_told_and_only_of_surfaces() -> None:
