@@ -42,7 +42,7 @@ from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal.explanation_difference import parts_lines
 from drivelab.report.terminal.plots import TextPlots
-from drivelab.report.terminal.wrapped import trimmed
+from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.store.followed import StoredFollowed
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 _SENTENCES_MAX = 3
 # of a table; the report has the others
 _ROWS_MAX = 24
+# of several runs, and of pages
+_LINES_MAX = 60
 _FORMATS = ", ".join(SUFFIXES)
 
 
@@ -171,7 +173,7 @@ def _print_text(
 ) -> None:
     """Print the answer of one run, with all of it or what has room, or that of several together."""
     if len(runs) != 1 or pages:
-        print_joint(joint_report(runs, [load_reference(page) for page in pages], answers))
+        print_joint(joint_report(runs, [load_reference(page) for page in pages], answers), details=details)
     elif runs[0].record.experiment.get("name") == EXPLAIN and runs[0].traced_trials:
         from drivelab.cli.explain_result import show_explanations
 
@@ -218,17 +220,26 @@ def _json(directories: Sequence[Path], pages: Sequence[str], files: Sequence[Pat
     return json.dumps(facts)
 
 
-def print_joint(joint: Joint) -> None:
+def print_joint(joint: Joint, *, details: bool = False) -> None:
     """Print what several runs, or published numbers, come to.
 
     Parameters
     ----------
     joint : Joint
         The report.
+    details : bool
+        Whether all of it is printed, and not at most 60 lines.
     """
     console = make_console()
-    with trimmed(console):
+    with console.capture() as captured:
         _print_joint(joint, console)
+    lines = without_trailing_blanks(captured.get()).rstrip("\n").split("\n")
+    if len(lines) > _LINES_MAX and not details:
+        # as many parts as there is room for, and of the first that has none its beginning where it is long
+        end = max((at for at, line in enumerate(lines[: _LINES_MAX - 1]) if not line), default=0)
+        shown = lines[: end if end > _LINES_MAX // 2 else _LINES_MAX - 1]
+        lines = [*shown, f"... {len(lines) - len(shown)} more lines: --details"]
+    console.file.write("\n".join([*lines, ""]))
 
 
 def _print_joint(joint: Joint, console: Console) -> None:
