@@ -6,15 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made_up_results import levels, observed, result_set
 
 from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY
 from drivelab.model.rounds import FiveRounds, PhaseRounds, TrackedSeries
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import card_svg
+from drivelab.report.card.result_rows import rows_of_sets
 from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_overall, rows_of_pauses, rows_of_rounds
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.reported_findings import reported
@@ -190,3 +193,25 @@ def test_marks_of_one_kind_share_a_line_and_leave_room_for_another_warning() -> 
     (marked,) = (line for line in warnings if line.startswith("!"))
     # the clause that has no room stands at the finding
     assert marked == "!1 !2 not alone: others used 0.9 to 1.9 of 2 processors"
+
+
+def test_a_run_stands_beside_published_means_of_its_own_settings_with_its_mean() -> None:
+    """A median of a run is no number beside a page's mean, and a raw drive's none beside that of a file system."""
+    published = [
+        replace(
+            observed(f"P{number}", 100 * number, levels=levels(filesystem=kind)), metric=MEAN_LATENCY, is_judged=False
+        )
+        for number in range(1, 8)
+        for kind in ("raw", "ext4")
+    ]
+    own = [
+        replace(observed("mine", value, levels=levels(filesystem="ext4")), metric=metric, is_judged=metric == LATENCY)
+        for metric, value in ((LATENCY, 150), (MEAN_LATENCY, 450))
+    ]
+    found = rows_of_sets([result_set("a", *own), result_set("reference:page", *published, is_reference=True)])
+    assert found is not None
+    assert "mean latency" in found.title
+    assert "7 published" in found.title
+    (mine,) = (row for row in found.rows if not row.is_published)
+    assert mine.value == 450_000
+    assert not any("raw" in row.name for row in found.rows)

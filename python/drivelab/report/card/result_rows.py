@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from drivelab.model.judged_metric import RATE, is_counted
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE, is_counted
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import ResultSet
 from drivelab.model.setting import AS_FOUND
@@ -44,8 +44,11 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
         return None
     # what was measured here comes before what is only published, and what most drives have before what one has
     most = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
-    members, held = _counted(most, items), ""
+    members, held = _by_means(_counted(most, items), items), ""
     rows = _rows(members)
+    if len(rows) > ROWS_MAX:
+        members = _published_alike(members)
+        rows = _rows(members)
     if len(rows) > ROWS_MAX and not _curve(members):
         members, held = _alike(members)
         rows = _rows(members)
@@ -78,6 +81,27 @@ def _counted(members: Sequence[Measured], items: Sequence[Measured]) -> Sequence
     places = [_place(one) for one in members]
     rates = [one for one in items if one.observation.metric == RATE and _place(one) in places]
     return rates if len(rates) == len(members) else members
+
+
+def _published_alike(members: Sequence[Measured]) -> Sequence[Measured]:
+    """What was measured, and of what is published that with the same settings; all where that is none."""
+    own = [dict(one.observation.levels) for one in members if not one.is_reference]
+
+    def is_alike(one: Measured) -> bool:
+        levels = one.observation.levels
+        return any(all(levels.get(name, level) == level for name, level in each.items()) for each in own)
+
+    kept = [one for one in members if not one.is_reference or is_alike(one)]
+    return kept if own and any(one.is_reference for one in kept) else members
+
+
+def _by_means(members: Sequence[Measured], items: Sequence[Measured]) -> Sequence[Measured]:
+    """All by their means where some are: pages print means, and a median of a run is no number beside them."""
+    if {one.observation.metric for one in members} != {LATENCY, MEAN_LATENCY}:
+        return members
+    means = {str(_place(one)): one for one in items if one.observation.metric == MEAN_LATENCY}
+    found = [means.get(str(_place(one))) for one in members]
+    return [one for one in found if one is not None] if all(found) else members
 
 
 def _place(one: Measured) -> tuple[object, ...]:
