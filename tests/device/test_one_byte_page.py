@@ -31,6 +31,7 @@ TOLERANCE = 0.1
 # of a machine that has neighbours one try in two is as on the page
 TRIES = 8
 TIMES = 16
+SOFTWARE_MAX = 0.02
 
 pytestmark = [
     pytest.mark.needs_root,
@@ -78,6 +79,11 @@ def redone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redone]:
     assert drivelab.left_over() == []
 
 
+def software_share(group: dict[str, Any]) -> float:
+    """How much of the latency is neither the drive's nor the flush's: a processor that is late adds to it."""
+    return float(1 - (group["parts"]["device_ns"] + group["parts"]["flush_ns"]) / group["latency_ns"])
+
+
 def times_of(headline: str) -> Iterator[tuple[str, int]]:
     """Times of the flush and of the write in the sentence that drivelab prints, ns."""
     for part, name in (("flush", r"is the cache flush"), ("device", r"(?:is )?the write")):
@@ -98,7 +104,9 @@ def explained(drivelab: Drivelab, drive: str, command: str, expected_ns: dict[st
         (found,) = json.loads(answer.stdout)["explanations"]
         times = {part: found["typical"]["parts"][f"{part}_ns"] for part in expected_ns}
         is_known = all(abs(times[part] - known) <= TOLERANCE * known for part, known in expected_ns.items())
-        if is_known and answer.returncode == 0:
+        # beside 10 ms the software is nothing, beside a write alone it is not
+        is_quiet = "flush" not in expected_ns or software_share(found["typical"]) < SOFTWARE_MAX
+        if is_known and is_quiet and answer.returncode == 0:
             folder.rename(drivelab.folder / side)
             return dict(found)
         seen.append(times)
@@ -107,9 +115,8 @@ def explained(drivelab: Drivelab, drive: str, command: str, expected_ns: dict[st
 
 def test_of_ten_milliseconds_the_software_has_less_than_one_percent(redone: Redone) -> None:
     typical = redone.cache_on["typical"]
-    drive_ns = typical["parts"]["device_ns"] + typical["parts"]["flush_ns"]
     assert typical["latency_ns"] == pytest.approx(10_200_000, rel=TOLERANCE)
-    assert (typical["latency_ns"] - drive_ns) / typical["latency_ns"] < 0.02
+    assert software_share(typical) < SOFTWARE_MAX
     work = redone.cache_on["work_per_operation"]
     assert (work["device_writes"], work["flushes"]) == pytest.approx((1, 1), abs=0.05)
     assert work["bytes_written"] == pytest.approx(4096, rel=0.05)
