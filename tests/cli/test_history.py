@@ -163,6 +163,11 @@ def test_a_model_needs_no_more_runs_on_a_quiet_machine(kept: Kept) -> None:
     told = history_lines(history_of(kept.runs(), "sim:gp2-100"), plain=False)
     assert told[0].startswith("The newest check (2026-02-01 12:00): Yes, this carries etcd")
     assert "Simulated: a model does the same again" in "\n".join(told)
+    # another model under the same label is another drive
+    kept.check(label="sim:gp2-100", serial="")
+    kept.last_with(targets=[{**document.targets[0], "facts_before": facts | {"simulated": {"model": "disk"}}}])
+    history = history_of(kept.runs(), "sim:gp2-100")
+    assert (len(history.rows), history.others) == (1, 1)
 
 
 def test_the_newest_check_is_told_with_its_verdict(kept: Kept) -> None:

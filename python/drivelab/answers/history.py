@@ -43,7 +43,10 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
     kept = [run for run in every if len(run.record.targets) == 1]
     meant = [run for run in kept if is_on(target, run.record) or target in drive_names(run.record)]
     names = drive_names(meant[-1].record) if meant else frozenset()
-    same = [run for run in kept if names & drive_names(run.record)] if names else meant
+    # of one label there may be several models, of which none is the other
+    models = [facts_before(run.record).get("simulated") for run in meant]
+    alike = [run for run, model in zip(meant, models, strict=True) if model == models[-1]]
+    same = [run for run in kept if names & drive_names(run.record)] if names else alike
     others = sum(run not in same for run in meant)
     kinds = Counter(_kind(run) for run in same)
     # without a check there are no numbers that others would stand beside without
