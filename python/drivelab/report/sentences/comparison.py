@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 
 from drivelab.model.comparison import ComparedRun, Comparison, DistributionShift, MetricComparison, SideDifference
 from drivelab.model.level_words import level_phrase
@@ -275,7 +274,9 @@ def detection_sentence(comparison: Comparison) -> str:
             by_metric.setdefault(metric_of(row.metric).title, []).append(row.detectable_ratio)
     if not by_metric:
         return ""
-    parts = [f"{_size(median(found))} in {name}" for name, found in by_metric.items()]
+    parts = [
+        f"{' to '.join(dict.fromkeys([_size(min(of)), _size(max(of))]))} in {name}" for name, of in by_metric.items()
+    ]
     return f"With these runs a difference of {', '.join(parts)} would have been found 4 times out of 5."
 
 
