@@ -38,7 +38,12 @@ from drivelab.report.sentences.drive_names import DriveOfRun, drives_of_runs
 from drivelab.report.sentences.not_compared import not_compared_sentence
 from drivelab.report.sentences.own_settings import without_own_settings
 from drivelab.report.sentences.run import SENTENCES_MAX, phase_sentences
-from drivelab.report.sentences.several_drives import is_simulated, joint_sentences, lead_words
+from drivelab.report.sentences.several_drives import (
+    have_runs_in_common,
+    is_simulated,
+    joint_sentences,
+    lead_words,
+)
 from drivelab.report.sentences.traced import answer_sentences
 from drivelab.report.tables.bursts import burst_tables
 from drivelab.report.tables.drives_beside import KEY as DRIVES_BESIDE
@@ -63,9 +68,7 @@ _NOTHING_PUBLISHED = "No published drive was measured with the same workload and
 _MODELS_BESIDE_DRIVES = (
     "A simulated drive is not held against one that was measured: both are shown, and none is judged."
 )
-NOTHING_IN_COMMON = (
-    "No two drives of these runs were measured with the same workload and settings: nothing is compared."
-)
+NOTHING_IN_COMMON = "These runs have no workload with the same settings in common: each answers for itself."
 _RUNS_TOLD_MAX = 6
 # parts of an answer that are of one target each
 _PLACED = ("combinations", "rounds", "points", "timeline")
@@ -204,6 +207,9 @@ def _sentences(
         # a mean over bursts, rests and what follows is none of the rates
         return tuple(burst_sentences(_as_best_known(_together(runs, sets, called), drives)))
     of_each = tuple(_of_each_drive(runs, called, drives))
+    if len(runs) == len(sets) and all(len(run.record.targets) > 1 for run in runs) and not have_runs_in_common(sets):
+        # what each of them compares is its own answer, and none of the runs'
+        return (NOTHING_IN_COMMON, *(f"{run.name}: {told}" for run in runs for told in own_sentences(run)[:1]))
     bursts = tuple(perhaps_burst_sentences(_together(runs, sets, called)))
     if compared := joint_sentences(sets, drives):
         if fitness := fitness_sentence(runs, names, lead_words(sets, drives)):

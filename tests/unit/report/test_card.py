@@ -134,7 +134,7 @@ def test_a_rate_that_was_asked_for_has_its_good_side_on_the_right() -> None:
     assert card.gauge is not None
     words = words_of(card_svg(card)).replace("\u00a0", " ")
     assert "729 commits a second by one client (661 to 743)" in words
-    assert "PostgreSQL asks for 500 a second or more" in words
+    assert "PostgreSQL: 500 a second or more wanted" in words
 
 
 def test_a_second_sentence_is_told_where_it_has_room() -> None:

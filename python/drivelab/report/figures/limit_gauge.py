@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.verdict import verdicts_in
+from drivelab.model.verdict import COMMITS, verdicts_in
 from drivelab.report.answer import asked_words, estimate_words, interval_words, limit_words, quantity_words
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
@@ -49,6 +49,8 @@ class Gauge:
         The numbers; None for what is not known.
     outcome : str
         pass, fail or undecided.
+    is_wanted : bool
+        Whether whoever made the check wanted it: how often a program commits.
     """
 
     need: str
@@ -65,12 +67,16 @@ class Gauge:
     low: float | None
     high: float | None
     outcome: str
+    is_wanted: bool = False
 
     @property
     def limit_words(self) -> str:
         """Who asks for what: ``etcd asks for 10 ms or less``."""
-        asks = "asks for" if self.is_required else "recommends"
-        return f"{self.need} {asks} {self.limit_text} or {'less' if self.is_at_most else 'more'}"
+        limit = f"{self.limit_text} or {'less' if self.is_at_most else 'more'}"
+        if self.is_wanted:
+            # no program asks for it
+            return f"{self.need}: {limit} wanted"
+        return f"{self.need} {'asks for' if self.is_required else 'recommends'} {limit}"
 
     @property
     def place(self) -> float:
@@ -104,6 +110,7 @@ def gauges_of(verdict: Mapping[str, Any] | None) -> Iterator[Gauge]:
                 low=estimate.low,
                 high=estimate.high,
                 outcome=check["outcome"],
+                is_wanted=threshold.get("metric") == COMMITS,
             )
 
 

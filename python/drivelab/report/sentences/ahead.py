@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from math import comb
 
 from drivelab.model.lasting_rate import is_what_lasts
 from drivelab.model.names import names_in_words, of_all
@@ -32,6 +33,8 @@ _NAMES_MAX = 3
 _TOLD_TOGETHER_FROM = 2
 # chance alone hardly puts one of two first in so many combinations
 _ALWAYS_FROM = 5
+# so seldom together that it is no chance
+_BY_CHANCE = 0.05
 # of drives of which none is ahead
 NOT_APART = "cannot be told apart"
 _LASTS = "what lasts behind a burst or a cache has no interval"
@@ -70,9 +73,39 @@ def _undecided(groups: Sequence[Workload], count: int, names: DriveNames) -> str
     drives = sorted({name for one in every for name in names.by_drive(one.ranked)})
     pair = " and ".join(drives) if len(drives) == 2 else "The drives"
     where = in_any_of(count, "workload") if len(groups) == count else f"at {_listed([title for title, _ in groups])}"
-    looked = sum(one.is_chance for one in every)
-    chance = f"; {looked} of {len(every)} numbers {'lies' if looked == 1 else 'lie'} apart, as chance has it"
-    return f"{pair} {NOT_APART} {_by_repeats(every)} {where}{chance if looked else ''}."
+    chances = [one for one in map(_chance_of_ranges, every) if one is not None]
+    beside = [one for one in every if _are_ranges_apart(one)]
+    looked = f"{len(beside)} of {len(every)} numbers"
+    if beside and _chance_of_so_many(len(beside), chances) < _BY_CHANCE:
+        # together they are more than chance, and which of them are is not known
+        several = f"{looked} lie apart, more than chance makes of so many"
+        return f"{pair}: {several}, but no one is settled {_by_repeats(every)}."
+    chance = f"; {looked} {'lies' if len(beside) == 1 else 'lie'} apart, as chance has it"
+    return f"{pair} {NOT_APART} {_by_repeats(every)} {where}{chance if beside else ''}."
+
+
+def _are_ranges_apart(contest: Contest) -> bool:
+    """Whether no repeat of the first is as any repeat of the others."""
+    (_, first), *others = contest.ranked
+    ends = [(one.estimate.low, one.estimate.high) for one in (first, *(one for _, one in others))]
+    if any(None in pair for pair in ends):
+        return False
+    (low, high), *rest = [(float(low or 0.0), float(high or 0.0)) for low, high in ends]
+    return all(high < other for other, _ in rest) if first.is_better_when_low else all(low > other for _, other in rest)
+
+
+def _chance_of_ranges(contest: Contest) -> float | None:
+    """How often ranges of repeats of two like drives lie apart; None of more drives, and of single repeats."""
+    counts = [one.trial_count for _, one in contest.ranked]
+    return 2 / comb(sum(counts), counts[0]) if len(counts) == 2 and min(counts) > 1 else None
+
+
+def _chance_of_so_many(count: int, chances: Sequence[float]) -> float:
+    """How often so many of numbers that lie apart with these chances do, as if each were by itself."""
+    if not chances:
+        return 1.0
+    (p, n) = max(chances), len(chances)
+    return sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(count, n + 1))
 
 
 def _listed(titles: Sequence[str]) -> str:

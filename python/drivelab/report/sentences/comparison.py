@@ -11,6 +11,7 @@ from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
 from drivelab.model.names import counted, in_brackets
 from drivelab.model.units import format_percent, format_quantity
+from drivelab.report.numerals import number_text
 from drivelab.report.sentences.effect_words import command_words, ratio_change, ratio_words
 
 _FACTOR_FROM = 2.0
@@ -56,12 +57,17 @@ def runs_words(runs: Sequence[ComparedRun]) -> str:
     return runs[0].name if len(runs) == 1 else f"{len(runs)} runs: {', '.join(run.name for run in runs)}"
 
 
-def looks_change(row: MetricComparison) -> str:
-    """How NEW looks and how far: ``26 % slower``, ``alike``; nothing where the numbers mean different things."""
+def looks_change(row: MetricComparison, *, is_in_times: bool = False) -> str:
+    """How NEW looks and how far: ``26 % slower``, ``1.26x slower``; nothing where the numbers mean different things.
+
+    In times where latencies and rates stand below each other, of which one change has two percentages.
+    """
     if row.verdict == "not comparable":
         return "-"
     if looks_words(row) == "alike":
         return "alike"
+    if is_in_times:
+        return f"{number_text(size_of_change(row))}x {looks_words(row)}"
     return ratio_change(replace(row.ratio, low=None, high=None), is_more_slower=row.is_more_worse)
 
 

@@ -60,6 +60,11 @@ def lead_words(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]) 
     return next((ahead_words(*one, names) for one in _by_title(sets, names)), "")
 
 
+def have_runs_in_common(sets: Sequence[ResultSet]) -> bool:
+    """Whether some workload was measured with the same settings in two of several runs."""
+    return any(not one.is_of_one_run for one in contests([each for each in sets if not each.is_reference]))
+
+
 def _names(sets: Sequence[ResultSet], drives: Mapping[Subject, DriveOfRun]) -> DriveNames:
     return DriveNames(drives, len({one.machine for each in sets for one in each.observations if one.machine}) > 1)
 

@@ -112,7 +112,10 @@ def _rows(comparison: Comparison) -> list[str]:
     several_metrics = len({row.metric for row in judged}) > len({row_words(row, {}) for row in judged})
     if several_metrics:
         names = [f"{name}, {metric_of(row.metric).title}" for name, row in zip(names, judged, strict=True)]
-    numbers = [(*value_words(row), looks_change(row)) if is_seen else _cells(row)[1:] for row in judged]
+    mixed = len({row.is_more_worse for row in judged if looks_words(row) == "slower"}) > 1
+    numbers = [
+        (*value_words(row), looks_change(row, is_in_times=mixed)) if is_seen else _cells(row)[1:] for row in judged
+    ]
     heads_of_columns: Sequence[str] = _HEADS_SEEN if is_seen else _HEADS
     widths, room = _room_beside(heads_of_columns, numbers)
     if max(map(len, names)) > room:

@@ -109,9 +109,9 @@ def test_how_far_apart_reads_the_same_for_times_and_for_rates() -> None:
     rows = (seen(1.75), rate, replace(seen(1.75), metric="total_latency_ns_p99", is_judged=False))
     sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
     text = comparison_text(Comparison(*sides, margin=0.05, rows=rows), is_whole=False)
-    assert [line[-16:].strip() for line in text.splitlines() if line.startswith("appends")] == [
-        "75 % slower",
-        "22 times as slow",
+    assert [line.split("-")[-1].strip() for line in text.splitlines() if line.startswith("appends")] == [
+        "1.75x slower",
+        "22.5x slower",
     ]
 
 
@@ -179,3 +179,13 @@ def test_a_rate_that_may_be_a_burst_is_no_advantage_without_a_word_of_it() -> No
     # of both drives it is no difference between them
     both = replace(judged, perhaps_bursts={"disk": 3000.0, "gp2": 3000.0})
     assert "burst" not in answers(both)[0]
+
+
+def test_latencies_and_rates_that_look_slower_are_told_in_times_in_the_table_too() -> None:
+    """A latency that grows by 39 % and a rate that falls by 28 % are one change."""
+    rate = replace(seen(1 / 1.39), workload="rate", label="reads", metric="iops", unit="1/s")
+    sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
+    text = comparison_text(Comparison(*sides, margin=0.05, rows=(seen(1.39), rate)), is_whole=False)
+    assert text.count("1.39x slower") == 2
+    alone = comparison_text(Comparison(*sides, margin=0.05, rows=(seen(1.39),)), is_whole=False)
+    assert "39 % slower" in alone

@@ -248,3 +248,23 @@ def test_targets_without_levels_in_common_are_told_with_the_numbers_of_each() ->
         row("raw", 330e3, 256e3, 378e3, label="etcd: 2300 B", levels={"filesystem": "xfs"}),
     ]
     assert first(*rows) == "etcd: 174 us on dir, 330 us on raw (xfs), 538 us on raw (ext4)."
+
+
+@pytest.mark.parametrize(
+    ("apart", "told"), [(1, "lies apart, as chance has it"), (5, "more than chance makes of so many")]
+)
+def test_numbers_whose_ranges_lie_apart_are_counted_and_held_against_chance(apart: int, told: str) -> None:
+    """Of six numbers of three workloads, in some the ranges of three repeats do not touch, with either drive ahead."""
+    rows = []
+    for number in range(6):
+        ahead = 1.25 if number % 2 else 0.8
+        for target, times in (("A", 1.0), ("B", ahead if number < apart else 1.0)):
+            given = {
+                "workload": f"w{number % 3}",
+                "label": f"writes {number % 3}",
+                "levels": {"count": str(number // 3)},
+            }
+            rows.append(row(target, *(1e5 * times * each for each in (0.9, 1.0, 1.1)), **given))
+    sentence = first(*rows)
+    assert f"{apart} of 6 numbers" in sentence
+    assert told in sentence
