@@ -123,7 +123,8 @@ def _of_workloads(sets: Sequence[ResultSet]) -> Iterator[str]:
             yield f"Only in {shortened(one.key)}: {_list(only)}."
     apart = [one.key for one in sets if one.observations and not _in_common(one, sets)]
     if apart:
-        yield f"No workload in common with the others: {_list(apart)}."
+        others = "with the others" if len(apart) < len(sets) else "with each other"
+        yield f"No workload in common {others}: {_list(apart)}."
 
 
 def _in_common(one: ResultSet, sets: Sequence[ResultSet]) -> set[str]:
