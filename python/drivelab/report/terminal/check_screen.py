@@ -56,7 +56,7 @@ _ROOM = (
     *((1, warnings_max, False) for warnings_max in (1, 0)),
 )
 _WORD_WIDTH = 5
-_SENTENCE_LENGTH_MAX = 4 * 70
+_SENTENCE_LENGTH_MAX, _BURST_LENGTH_MAX = 4 * 70, 75
 # of 25 where the console tells what else there is and where the page lies
 _LINES_MAX, _WITHOUT_LIMIT_MAX = 23, 1
 _VIRTUAL, _BURSTS = "virtual-drive", ("burst-ended", "burst-possible")
@@ -121,7 +121,9 @@ def _parts(
         if any(burst.text.rstrip(".").partition("; ")[0] in one.sentence for one in answer.verdicts[:1]):
             parts.append(write.told("undecided", burst.advice.rstrip(".")))
         else:
-            parts.append(write.told("!", f"{burst.text} {burst.advice}"))
+            # where there is little room, what it is like and what to do
+            text = burst.text if warnings_max else ended(parts_within(burst.text, _BURST_LENGTH_MAX))
+            parts.append(write.told("!", f"{text} {burst.advice}"))
     is_disturbed = bool(busy) or any(one.code == FOREIGN_WORK for one in warned)
     command_line = content.record.command_line
     surer = surer_words(answer.verdicts, command_line, is_busy=is_disturbed, is_simulated=is_simulated)
@@ -345,7 +347,7 @@ class _Writer:
             if void:
                 yield Text(f"{void} not to be trusted: not the drive's numbers", style=_STYLES["invalid"])
             left_out = [one for one in left_out if one.mark not in void.split()]
-        if left_out:
+        if left_out and (self._notes_max or not void):
             marks = " ".join(one.mark for one in left_out if one.number) or left_out[0].sign
             codes = in_brackets(dict.fromkeys(one.code for one in left_out if one.number))
             more = f" and {unmarked} more" if (unmarked := sum(not one.number for one in left_out)) else ""

@@ -247,3 +247,18 @@ def test_numbers_that_are_not_the_drives_say_so_however_little_room_there_is(who
     lines = shown(replace(whole, verdict=verdict, findings=reported(findings)))
     assert len(lines) <= LINES_MAX
     assert any(line.startswith("x1 ") and "not to be trusted" in line for line in lines)
+
+
+def test_a_burst_and_a_need_without_a_limit_leave_room_for_the_table(whole: ReportContent) -> None:
+    sentence = "PostgreSQL would commit about 5 020 times a second here with one client (range: 3 220 to 7 810). " * 2
+    verdict = {"need": "postgres", "title": "PostgreSQL", "outcome": "no_limit", "sentence": sentence.strip()}
+    text = (
+        "this looks like a burst: 48 800 IOPS for 1.07 s, then 23 200 IOPS, each so steady that a limit seems to set "
+    )
+    text += "it; the numbers of the whole trial are a mixture"
+    advice = "count on the lower rate, and see what an idle time gives back: drivelab run burst /srv/a"
+    burst = Finding("burst-ended", "warning", text, "random-read-qd8", {}, advice)
+    lines = shown(replace(whole, verdict=verdict, findings=reported([burst])))
+    assert len(lines) <= LINES_MAX
+    assert any("this looks like a burst: 48 800 IOPS" in line for line in lines)
+    assert "drivelab run burst /srv/a" in " ".join(lines)
