@@ -81,3 +81,15 @@ def test_what_only_one_of_several_runs_has_is_said_of_that_one(tmp_path: Path) -
     name = joint.result_sets[0].drives[0].name
     assert [text.endswith(f" [{name}]") for text in told if "late" in text] == [True]
     assert [text for text in told if "hot" in text] == ["Warning: it was hot"]
+
+
+def test_where_few_warnings_are_shown_none_is_for_one_run_alone() -> None:
+    """Of a quiet run with three small ones and a disturbed run the reader of three lines saw the quiet one's only."""
+    joint = joint_report([golden("check-directory"), golden("check-hostile-names")])
+    quiet, disturbed = joint.runs
+    small = tuple(FindingLine("warning", f"a small thing {number}", code=f"small-{number}") for number in range(3))
+    grave = (FindingLine("warning", "others wrote 235 times as much", code="foreign-work"),)
+    runs = (replace(quiet, finding_lines=small, trials=()), replace(disturbed, finding_lines=grave, trials=()))
+    told = [text for text in warnings_of(replace(joint, runs=runs)) if text.startswith("Warning")]
+    assert told[0].startswith("Warning: a small thing 0")
+    assert told[1].startswith("Warning: others wrote 235 times as much")
