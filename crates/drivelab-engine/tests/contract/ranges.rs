@@ -35,7 +35,7 @@ fn nothing_outside_the_range_is_touched() {
                 let file = TestFile::filled(GUARD + size + GUARD, PATTERN);
                 let changes = json!({"operations": only("write"), "access": access, "shift_bytes": shift,
                     "job_count": jobs, "queue_depth": depths(backend).last(), "limits": {"count": 500},
-                    "target": {"offset_bytes": GUARD, "size_bytes": size},
+                    "contents": {"kind": "zeros"}, "target": {"offset_bytes": GUARD, "size_bytes": size},
                     "block_sizes": [{"bytes": 4096, "weight": 1.0}, {"bytes": 6144, "weight": 1.0}]});
                 let found = run_all(workload(backend, file.path(), changes)).unwrap();
                 assert_eq!(found.count(), 500);

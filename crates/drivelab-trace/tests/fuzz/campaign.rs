@@ -13,7 +13,7 @@ use crate::memory::measured;
 use crate::pipeline;
 
 /// How long each test goes on unless it is told.
-const SECONDS: u64 = 8;
+const SECONDS: u64 = 3;
 /// A case that takes so long, whatever else the machine does, never ends.
 const ENDLESS: Duration = Duration::from_secs(300);
 /// No record takes so many times as long as those of a sound recording.

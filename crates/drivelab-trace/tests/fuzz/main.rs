@@ -1,7 +1,7 @@
 //! Hostile input through all of the crate: nothing panics, nothing runs for ever, nothing takes memory because a
 //! file says so, and what comes out is consistent.
 //!
-//! `DRIVELAB_FUZZ_SECONDS` says how long each test goes on (8 unless it is set), `DRIVELAB_FUZZ_SEED` where its random
+//! `DRIVELAB_FUZZ_SECONDS` says how long each test goes on (3 unless it is set), `DRIVELAB_FUZZ_SEED` where its random
 //! numbers begin. An input that fails is saved and named; `DRIVELAB_FUZZ_INPUT` tries one such file again.
 
 #[path = "../support/lives.rs"]
