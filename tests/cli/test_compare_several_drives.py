@@ -11,7 +11,7 @@ from drivelab.answers.buckets import buckets_of_run
 from drivelab.cli.main import run
 from drivelab.store.read import open_run
 
-CARD, DISK, SSD = "sim:industrial-card", "sim:disk-7200", "sim:consumer-ssd"
+CARD, CLOUD, SSD = "sim:industrial-card", "sim:gp2-100", "sim:consumer-ssd"
 
 
 @pytest.fixture(autouse=True)
@@ -41,16 +41,16 @@ def test_bursts_are_compared_by_what_the_runs_tell_of_them(capsys: pytest.Captur
 
 def test_drives_that_only_one_run_has_are_not_held_against_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third = (
-        measured(*drives, capsys=capsys) for drives in ((CARD, DISK), (DISK, SSD), (SSD, "sim:gp2-100"))
+        measured(*drives, capsys=capsys) for drives in ((CARD, CLOUD), (CLOUD, SSD), (SSD,))
     )
     assert run(["compare", first, second, "--json"]) in (0, 4)
     found = json.loads(capsys.readouterr().out)
-    assert {(row["target_base"], row["target_new"]) for row in found["rows"]} == {(DISK, DISK)}
+    assert {(row["target_base"], row["target_new"]) for row in found["rows"]} == {(CLOUD, CLOUD)}
     assert (found["left_out_base"], found["left_out_new"]) == ([CARD], [SSD])
     # nothing is said of what is left out
     assert "drive" not in [one["what"] for one in found["differences"]]
     assert [note for note in found["notes"] if "imulated" in note] == [
-        f"Simulated: {DISK}; no real drive was measured."
+        f"Simulated: {CLOUD}; no real drive was measured."
     ]
     assert run(["compare", first, third]) == 4
     told = " ".join(capsys.readouterr().out.split())

@@ -71,7 +71,7 @@ def test_what_is_only_read_is_there_before(capsys: pytest.CaptureFixture[str]) -
 
 def test_an_hour_takes_the_hour_of_the_drive_and_the_same_again(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("sim:./small.toml", "--operation", "write", "--durability", "fdatasync", "--rate", "20")
-    hour = io_json(capsys, *arguments, "--runtime", "1h")
+    hour = io_json(capsys, *arguments, "--runtime", "1h", "--interval", "10s")
     assert hour["clock"]["source"] == "virtual"
     assert hour["operations"]["write"]["count"] == pytest.approx(72_000, abs=2)
     first, again = (io_json(capsys, *arguments, "--runtime", "5min") for _ in range(2))
