@@ -63,7 +63,9 @@ impl Layout {
         let writes = workload.uses(Operation::Write);
         let reads = workload.uses(Operation::Read) || !writes;
         let contents = &workload.contents;
-        let varies = contents.kind == ContentsKind::Random && contents.duplicate_fraction == 0.0;
+        // after a write of any size the next one, to a file that is open with O_DIRECT, would not begin where it must
+        let mixes = !workload.direct && workload.target.is_partly_direct();
+        let varies = contents.kind == ContentsKind::Random && contents.duplicate_fraction == 0.0 && !mixes;
         // a short run needs no more than it writes, and filling the pool takes longer than such a run
         let needed = usize::try_from(workload.most_bytes()).unwrap_or(usize::MAX).min(POOL_SIZE);
         let share = (POOL_SIZE / (slots * workload.job_count as usize)).min(needed).max(SPREAD_MIN);

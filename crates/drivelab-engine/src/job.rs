@@ -37,7 +37,7 @@ use crate::flow::Share;
 use crate::iolog::Recorder;
 use crate::mix::Mix;
 use crate::pacing::{LATE_NS, Schedule};
-use crate::recording::{RecordedPlaces, Starts};
+use crate::recording::{RecordedPlaces, Starts, Waits};
 use crate::run::Message;
 use crate::series::{Counts, EVENTS, Interval, Shape};
 use crate::target::CachedRange;
@@ -126,6 +126,8 @@ pub struct Job<B> {
     files: Option<FileTurns>,
     /// Where the I/Os of a recording go.
     recorded: Option<RecordedPlaces>,
+    /// What its I/Os wait for in other jobs.
+    waits: Option<Waits>,
     mix: Mix,
     schedule: Schedule,
     window: Window,
@@ -172,8 +174,7 @@ impl<B: Backend> Job<B> {
     pub fn new(parts: JobParts, backend: B, buffers: Buffers) -> Self {
         let clock = Clock::get();
         let workload = &parts.workload;
-        let ((start, length), shift) = (parts.range, workload.shift_bytes);
-        let unit = workload.smallest_block();
+        let ((start, length), shift, unit) = (parts.range, workload.shift_bytes, workload.smallest_block());
         let all_files = length.saturating_mul(u64::from(workload.job_files.count));
         let window = Window::new(workload, parts.job, all_files, &clock, parts.start_ticks);
         let mut random = random_for_job(workload.seed, parts.job);
@@ -201,6 +202,7 @@ impl<B: Backend> Job<B> {
             pass: (0, workload.bytes_of_pass(all_files)),
             files,
             recorded: entries.clone().map(RecordedPlaces::new),
+            waits: workload.recording.as_ref().and_then(|recording| recording.waits_of(parts.job)),
             mix,
             schedule: Schedule::new(
                 &workload.pacing,

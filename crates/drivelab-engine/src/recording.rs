@@ -1,19 +1,22 @@
 //! A load that somebody recorded: each of its I/Os with its start, in the order of its thread.
 //!
-//! It lies in a file of records of 24 bytes, those of one job after the other, and is read before the jobs start.
+//! It lies in a file of records of 32 bytes, those of one job after the other, and is read before the jobs start.
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 
 use crate::clock::Clock;
 use crate::error::{Code, EngineError, Result};
 use crate::histogram::Histogram;
-use crate::workload::{DurabilityMethod, Operation};
+use crate::workload::{DurabilityMethod, Operation, Workload};
 
-/// Bytes of a record: start in ns (8), offset (8), size (4), number of the operation (1), nothing (3).
-const RECORD_BYTES: usize = 24;
+/// Bytes of a record: start in ns (8), offset (8), size (4), number of the operation (1), nothing (3), the job that it
+/// waits for (4; [`NOBODY`] for none), and how many of its I/Os must have ended (4).
+const RECORD_BYTES: usize = 32;
+const NOBODY: u32 = u32::MAX;
 
 /// What a workload says of its recording.
 #[derive(Debug, Clone, Deserialize)]
@@ -24,8 +27,15 @@ pub struct Recording {
     pub jobs: Vec<RecordedJob>,
     /// The call that a recorded sync stands for.
     pub sync: DurabilityMethod,
+    /// Where the I/Os are calls on files, which may grow: so many addresses are each file's, and the place of a
+    /// sync call in them says which one it is ([`SyncCall`]). 0: all are for one target, as large as it is.
+    #[serde(default)]
+    pub span_bytes: u64,
     #[serde(skip)]
     entries: Vec<Arc<[Entry]>>,
+    /// By job how many of its I/Os have ended, where some wait for those of another.
+    #[serde(skip)]
+    ended: Option<Arc<[AtomicU64]>>,
     /// First byte behind everything that is read, written or trimmed.
     #[serde(skip)]
     pub end: u64,
@@ -54,6 +64,8 @@ pub struct Entry {
     pub size: u32,
     /// What it does.
     pub operation: Operation,
+    /// A job, and how many of its I/Os must have ended before this one begins.
+    pub after: Option<(u32, u32)>,
 }
 
 impl Recording {
@@ -83,6 +95,17 @@ impl Recording {
             }
             self.entries.push(entries.into());
         }
+        let mut after =
+            self.entries.iter().flat_map(|entries| entries.iter()).filter_map(|entry| entry.after);
+        if after
+            .clone()
+            .any(|(job, count)| self.jobs.get(job as usize).is_none_or(|job| job.count < u64::from(count)))
+        {
+            return Err(refused("an I/O waits for one that does not come".to_owned()));
+        }
+        if after.next().is_some() {
+            self.ended = Some(self.jobs.iter().map(|_| AtomicU64::new(0)).collect());
+        }
         Ok(())
     }
 
@@ -90,6 +113,46 @@ impl Recording {
     #[must_use]
     pub fn of_job(&self, job: u32) -> Arc<[Entry]> {
         Arc::clone(&self.entries[job as usize])
+    }
+
+    /// Whether I/Os of one job wait for those of another.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// What lets a job wait for others; `None` where nobody waits.
+    #[must_use]
+    pub fn waits_of(&self, job: u32) -> Option<Waits> {
+        self.ended.as_ref().map(|ended| Waits { entries: self.of_job(job), job, ended: Arc::clone(ended) })
+    }
+}
+
+/// Which call a sync is: that of its workload, or, among recorded calls on files, what its place in its file says.
+#[derive(Debug, Clone, Copy)]
+pub struct SyncCall {
+    of_all: DurabilityMethod,
+    is_told: bool,
+}
+
+impl SyncCall {
+    /// That of a workload.
+    #[must_use]
+    pub fn of(workload: &Workload) -> Self {
+        let is_told = workload.recording.as_ref().is_some_and(|recording| recording.span_bytes > 0);
+        Self { of_all: workload.sync_call(), is_told }
+    }
+
+    /// The one at a place in its file.
+    #[inline]
+    #[must_use]
+    pub fn at(self, place: u64) -> DurabilityMethod {
+        match place {
+            1 if self.is_told => DurabilityMethod::Fsync,
+            2 if self.is_told => DurabilityMethod::Fdatasync,
+            3 if self.is_told => DurabilityMethod::SyncFileRange,
+            _ => self.of_all,
+        }
     }
 }
 
@@ -109,11 +172,38 @@ fn entry(bytes: &[u8], largest: [u64; 2]) -> Result<Entry> {
     if has_bytes != (size > 0) || u64::from(size) > most || offset > i64::MAX as u64 {
         return Err(refused(format!("no I/O has {size} bytes at {offset}")));
     }
-    Ok(Entry { start_ns, offset, size, operation })
+    let after = number(24);
+    let (job, count) = (after as u32, (after >> 32) as u32);
+    Ok(Entry { start_ns, offset, size, operation, after: (job != NOBODY).then_some((job, count)) })
 }
 
 fn refused(what: String) -> EngineError {
     EngineError::new(Code::InvalidWorkload, what).at("recording")
+}
+
+/// What one job tells the others, and waits for.
+#[derive(Debug)]
+pub struct Waits {
+    entries: Arc<[Entry]>,
+    job: u32,
+    ended: Arc<[AtomicU64]>,
+}
+
+impl Waits {
+    /// Tells how many of the job's I/Os have ended, and whether its I/O of a number may begin.
+    #[must_use]
+    pub fn may_go(&self, ended: u64, number: u64) -> bool {
+        self.ended[self.job as usize].store(ended, Ordering::Release);
+        let after = self.entries.get(number as usize).and_then(|entry| entry.after);
+        after.is_none_or(|(job, count)| self.ended[job as usize].load(Ordering::Acquire) >= u64::from(count))
+    }
+}
+
+impl Drop for Waits {
+    /// Nobody waits for a job that has come to its end, however it did.
+    fn drop(&mut self) {
+        self.ended[self.job as usize].store(u64::MAX, Ordering::Release);
+    }
 }
 
 /// What a job does next.
@@ -128,6 +218,12 @@ impl RecordedPlaces {
     #[must_use]
     pub fn new(entries: Arc<[Entry]>) -> Self {
         Self { entries, next: 0 }
+    }
+
+    /// How many have been issued.
+    #[must_use]
+    pub fn issued(&self) -> u64 {
+        self.next as u64
     }
 
     /// The next operation, its place and its bytes; `None` behind the last.

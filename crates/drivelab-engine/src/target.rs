@@ -275,6 +275,7 @@ fn refuse_what_is_no_target(path: &Path, name: &str) -> Result<()> {
 fn open_with(workload: &Workload, path: &Path, direct: bool) -> Result<File> {
     let name = &workload.target.path;
     let mut flags = if direct { libc::O_DIRECT } else { 0 };
+    flags |= workload.target.held.map_or(0, |held| held.flags);
     flags |= match workload.durability.method {
         DurabilityMethod::ODsync => libc::O_DSYNC,
         DurabilityMethod::OSync => libc::O_SYNC,
@@ -343,6 +344,14 @@ fn size_of(file: &File, is_block_device: bool, name: &str) -> Result<u64> {
 /// The part of the target that is used: as asked, and within what there is.
 fn range(workload: &Workload, size: u64, is_block_device: bool) -> Result<(u64, u64)> {
     let asked = &workload.target;
+    if let Some(recording) = workload.recording.as_ref().filter(|recording| recording.span_bytes > 0) {
+        let addresses = recording.span_bytes.saturating_mul(u64::from(workload.job_files.count));
+        if recording.end > addresses {
+            let what = format!("the recording goes up to {}, and its files to {addresses}", recording.end);
+            return Err(EngineError::new(Code::InvalidWorkload, what).at("recording"));
+        }
+        return Ok((0, recording.span_bytes));
+    }
     let (start, length) = if workload.file_state == FileState::Append && !is_block_device {
         (size, if asked.size_bytes == 0 { u64::MAX / 4 } else { asked.size_bytes })
     } else {

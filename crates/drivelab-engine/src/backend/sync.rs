@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 
 use super::blocking::Call;
 use super::{Command, Completion};
+use crate::recording::SyncCall;
 use crate::target::Target;
 use crate::workload::{DurabilityMethod, Operation, Workload};
 
@@ -13,7 +14,7 @@ use crate::workload::{DurabilityMethod, Operation, Workload};
 pub struct Sync {
     fd: RawFd,
     is_block_device: bool,
-    method: DurabilityMethod,
+    sync_call: SyncCall,
     read_flags: i32,
     write_flags: i32,
     stat_before_write: bool,
@@ -29,7 +30,7 @@ impl Sync {
         Self {
             fd: target.fd(),
             is_block_device: target.is_block_device(),
-            method: workload.sync_call(),
+            sync_call: SyncCall::of(workload),
             read_flags: polled,
             write_flags: polled | durable,
             stat_before_write: workload.stat_before_write,
@@ -57,7 +58,7 @@ impl Call for Sync {
                 Operation::Read => libc::preadv2(self.fd, &vector(command), 1, offset, self.read_flags),
                 Operation::Write => libc::pwritev2(self.fd, &vector(command), 1, offset, self.write_flags),
                 Operation::Trim => trim(self.fd, self.is_block_device, command) as isize,
-                Operation::Sync => sync(self.fd, self.method) as isize,
+                Operation::Sync => sync(self.fd, self.sync_call.at(command.offset)) as isize,
                 operation => unreachable!("{operation:?} is not for the blocks of a target"),
             }
         };

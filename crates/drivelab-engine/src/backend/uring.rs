@@ -10,6 +10,7 @@ use super::sync::trimmed;
 use super::{Backend, Command, Completion, Wait};
 use crate::buffer::Buffers;
 use crate::error::Result;
+use crate::recording::SyncCall;
 use crate::target::Target;
 use crate::workload::{DurabilityMethod, Operation, Workload};
 
@@ -29,7 +30,7 @@ pub struct Uring<F> {
 struct Entries<F> {
     files: F,
     has_registered_buffers: bool,
-    method: DurabilityMethod,
+    sync_call: SyncCall,
     write_flags: i32,
 }
 
@@ -58,7 +59,7 @@ impl<F: Files> Uring<F> {
             entries: Entries {
                 files,
                 has_registered_buffers,
-                method: workload.sync_call(),
+                sync_call: SyncCall::of(workload),
                 write_flags: if durable { libc::RWF_DSYNC } else { 0 },
             },
         })
@@ -84,14 +85,14 @@ impl<F: Files> Entries<F> {
             Operation::Write => {
                 opcode::Write::new(file, buffer, size).offset(offset).rw_flags(self.write_flags).build()
             }
-            Operation::Sync => self.sync_entry(file),
+            Operation::Sync => self.sync_entry(file, offset),
             operation => unreachable!("{operation:?} is not for the blocks of a target"),
         };
         entry.user_data(u64::from(command.slot))
     }
 
-    fn sync_entry(&self, file: types::Fixed) -> squeue::Entry {
-        match self.method {
+    fn sync_entry(&self, file: types::Fixed, place: u64) -> squeue::Entry {
+        match self.sync_call.at(place) {
             DurabilityMethod::Fsync => opcode::Fsync::new(file).build(),
             DurabilityMethod::SyncFileRange => {
                 let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE

@@ -1,14 +1,22 @@
-//! A job that shares a flow: what it does before each I/O, and while the others are to go first.
+//! A job that shares a flow, or waits for others: what it does before each I/O, and while the others are to go first.
 
-use super::Job;
+use super::{Job, SYNC};
 use crate::backend::Backend;
 use crate::error::Result;
+use crate::recording::RecordedPlaces;
 
 impl<B: Backend> Job<B> {
     /// Lets one I/O through, or makes the sync call that is due before it; false where neither may be, a pause is
     /// due, or others of the flow go first.
     #[cold]
     pub(super) fn look_before_next(&mut self) -> Result<bool> {
+        if let Some(waits) = &self.waits {
+            let ended =
+                self.outcome.all_phases[..=SYNC].iter().map(|counts| counts.count + counts.errors).sum();
+            let number = self.recorded.as_ref().map_or(0, RecordedPlaces::issued);
+            self.until_pause = u64::from(waits.may_go(ended, number) && self.may_issue());
+            return Ok(self.until_pause > 0);
+        }
         if self.flow.is_none() {
             return self.look_for_sync();
         }

@@ -5,7 +5,11 @@ use std::sync::atomic::Ordering;
 use super::Job;
 use crate::backend::{Backend, Wait};
 use crate::flow::Share;
+use crate::recording::Recording;
 use crate::workload::Workload;
+
+/// Between two looks at whether another job has done what is waited for.
+const OTHERS_NS: u64 = 10_000;
 
 impl<B: Backend> Job<B> {
     /// Sleeps, then spins, until the moment at which the job begins, or is stopped before.
@@ -48,7 +52,9 @@ impl<B: Backend> Job<B> {
             return false;
         }
         if self.until_pause == 0 {
-            if self.is_pause_due(now) {
+            if self.waits.is_some() {
+                self.wait_for_others(now);
+            } else if self.is_pause_due(now) {
                 self.pause(now);
             } else {
                 self.give_way();
@@ -64,6 +70,15 @@ impl<B: Backend> Job<B> {
         let distance = self.clock.nanoseconds(next.saturating_sub(now));
         self.clock.sleep_almost(distance);
         true
+    }
+
+    /// Sleeps until the start of what waits for another job; where that has come, a moment.
+    fn wait_for_others(&self, now: u64) {
+        let next = self.schedule.next_arrival().filter(|_| self.schedule.is_open()).unwrap_or(now);
+        match self.clock.nanoseconds(next.saturating_sub(now)) {
+            0 => self.clock.sleep(OTHERS_NS),
+            distance => self.clock.sleep_almost(distance),
+        }
     }
 
     /// From now on until the next pause, where time decides.
@@ -107,6 +122,8 @@ pub(super) fn ios_until_pause(workload: &Workload) -> u64 {
 
 /// I/Os until something is looked at: a pause, or what is looked at before each.
 pub(super) fn ios_until_look(workload: &Workload) -> u64 {
-    let looks_before_each = workload.durability.syncs_before_next() || workload.pacing.flow_weight > 0;
+    let waits = workload.recording.as_ref().is_some_and(Recording::waits);
+    let looks_before_each =
+        waits || workload.durability.syncs_before_next() || workload.pacing.flow_weight > 0;
     if looks_before_each { 0 } else { ios_until_pause(workload) }
 }

@@ -43,6 +43,9 @@ pub struct Held {
     pub device: u64,
     /// Its number there.
     pub inode: u64,
+    /// What is asked of `open` beside the flags of all.
+    #[serde(default)]
+    pub flags: i32,
 }
 
 impl TargetRange {
@@ -53,6 +56,12 @@ impl TargetRange {
             || PathBuf::from(&self.path),
             |held| PathBuf::from(format!("/proc/self/fd/{}", held.descriptor)),
         )
+    }
+
+    /// Whether some of its files are opened with `O_DIRECT`, whatever the others are.
+    #[must_use]
+    pub fn is_partly_direct(&self) -> bool {
+        self.held.iter().chain(&self.others).any(|held| held.flags & libc::O_DIRECT != 0)
     }
 
     /// Returns only if what was opened is what the caller holds; where it holds nothing, anything is.

@@ -178,6 +178,11 @@ impl Workload {
         ]
     }
 
+    /// Whether a recording, where there is one, is of calls on files.
+    fn recording_names_files(&self) -> bool {
+        self.recording.as_ref().is_none_or(|recording| recording.span_bytes > 0)
+    }
+
     fn rules_of_files(&self) -> Vec<Rule> {
         let held = self.target.others.len() + 1;
         let files = &self.job_files;
@@ -204,7 +209,7 @@ impl Workload {
             ),
             (!with_files, "job_files: several are for the backends sync, uring and aio"),
             (
-                self.tree.is_some() || self.recording.is_some() || self.target.simulated.is_some(),
+                self.tree.is_some() || self.target.simulated.is_some() || !self.recording_names_files(),
                 "job_files: what goes to a tree, or was recorded, names its own",
             ),
             (self.zoned_drive.is_some(), "job_files: a drive of zones is one"),

@@ -19,7 +19,7 @@ fn run_on(backend: &str, files: &[TestFile], changes: Value) -> crate::support::
     let open = |file: &TestFile| OpenOptions::new().read(true).write(true).open(&file.0).unwrap();
     let opened: Vec<_> = files.iter().map(open).collect();
     let described = |file: &File| {
-        let Held { descriptor, device, inode } = held(file).unwrap();
+        let Held { descriptor, device, inode, .. } = held(file).unwrap();
         json!({"descriptor": descriptor, "device": device, "inode": inode})
     };
     let all: Vec<_> = opened.iter().map(described).collect();

@@ -16,7 +16,7 @@ use crate::trees::Place;
 
 pub fn held(file: &File) -> Option<Held> {
     let found = file.metadata().unwrap();
-    Some(Held { descriptor: file.as_raw_fd(), device: found.dev(), inode: found.ino() })
+    Some(Held { descriptor: file.as_raw_fd(), device: found.dev(), inode: found.ino(), flags: 0 })
 }
 
 fn writing(backend: &str, path: &str, file: &File) -> Workload {

@@ -50,7 +50,7 @@ fn recorded(
 fn bytes_of(entry: &Entry) -> Vec<u8> {
     let (start, operation, offset, size) = *entry;
     let parts = [&start.to_le_bytes()[..], &offset.to_le_bytes(), &size.to_le_bytes(), &[operation, 0, 0, 0]];
-    parts.concat()
+    [parts.concat(), vec![255; 4], vec![0; 4]].concat()
 }
 
 fn found(workload: &Value) -> Found {
@@ -208,4 +208,68 @@ fn a_recording_that_does_not_fit_its_workload_is_refused() {
     std::fs::write(records.path(), [0; 23]).unwrap();
     let error = Workload::from_json(&workload.to_string()).err().unwrap();
     assert!(error.what.contains("23 bytes are not 1 records"), "{error}");
+}
+
+#[test]
+fn calls_on_files_go_to_their_places_and_what_is_written_behind_the_end_makes_them_grow() {
+    const SPAN: u64 = 65536;
+    for backend in ["sync", "uring"] {
+        let targets = [4096, 100].map(|size| TestFile::filled(size, 7));
+        let opened = targets
+            .each_ref()
+            .map(|file| std::fs::OpenOptions::new().read(true).write(true).open(&file.0).unwrap());
+        let [first, second] = opened.each_ref().map(|file| {
+            let held = crate::held::held(file).unwrap();
+            json!({"descriptor": held.descriptor, "device": held.device, "inode": held.inode, "flags": 0})
+        });
+        // the last number of a sync call's place is the call
+        let entries = vec![(0, 1, SPAN + 100, 50), (10, 3, SPAN + 2, 0), (20, 0, 512, 512), (30, 3, 1, 0)];
+        let jobs = [(1, entries.clone()), (1, vec![(5, 1, SPAN + 8192, 10)])];
+        let changes =
+            json!({"job_files": {"count": 2, "order": "round_robin", "ios_per_turn": 1, "open_max": 0}});
+        let (_records, mut workload) = recorded(backend, &targets[0], &jobs, changes);
+        workload["recording"]["span_bytes"] = json!(SPAN);
+        workload["target"]["held"] = first;
+        workload["target"]["others"] = json!([second]);
+        let found = found(&workload);
+        let order: Vec<_> = issued_by(&found, 0).iter().map(entry_of).collect();
+        assert_eq!(order, entries.iter().map(|entry| (entry.1, entry.2, entry.3)).collect::<Vec<_>>());
+        let [first, second] = targets.each_ref().map(TestFile::bytes);
+        assert_eq!(first, [7; 4096], "{backend}");
+        assert_eq!((second.len(), &second[..100]), (8202, &[7; 100][..]), "{backend}");
+        assert!(
+            second[100..150].iter().any(|byte| *byte != 0) && second[150..8192].iter().all(|byte| *byte == 0)
+        );
+        workload["recording"]["span_bytes"] = json!(SPAN / 2);
+        let error = Workload::from_json(&workload.to_string()).and_then(run_all).err().unwrap();
+        assert!(error.what.contains("its files to 65536"), "{error}");
+        workload["recording"]["span_bytes"] = json!(0);
+        let error = Workload::from_json(&workload.to_string()).err().unwrap();
+        assert!(error.what.contains("names its own"), "{error}");
+    }
+}
+
+#[test]
+fn what_waited_for_another_thread_waits_for_it_here_and_for_nobody_who_has_ended() {
+    let target = TestFile::filled(RANGE, 7);
+    // the first two of the second thread were asked for before the first thread was through
+    let slow: Vec<Entry> = (0..20).map(|place| (2_000_000 * place, 1, place * 4096, 4096)).collect();
+    let waiting = vec![(0, 0, 0, 4096), (10, 0, 0, 4096), (20, 0, 4096, 4096)];
+    for pacing in [json!({"kind": "recorded"}), json!({"kind": "closed"})] {
+        let jobs = [(1, slow.clone()), (1, waiting.clone())];
+        let (records, workload) = recorded("sync", &target, &jobs, json!({"pacing": pacing}));
+        let mut bytes = std::fs::read(records.path()).unwrap();
+        let after = |number: usize| 32 * (slow.len() + number) + 24;
+        bytes[after(1)..after(1) + 8].copy_from_slice(&[0, 0, 0, 0, 15, 0, 0, 0]);
+        std::fs::write(records.path(), &bytes).unwrap();
+        let found = found(&workload);
+        let [first, second] = [0, 1].map(|job| issued_by(&found, job));
+        assert_eq!((first.len(), second.len()), (20, 3));
+        assert!(second[1].issue_ticks >= first[14].issue_ticks, "{pacing}");
+        assert!(second[1].issue_ticks > second[0].issue_ticks);
+        bytes[after(1) + 4] = 21;
+        std::fs::write(records.path(), &bytes).unwrap();
+        let error = Workload::from_json(&workload.to_string()).err().unwrap();
+        assert!(error.what.contains("waits for one that does not come"), "{error}");
+    }
 }
