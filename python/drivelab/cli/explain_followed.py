@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -41,10 +41,12 @@ from drivelab.run.following.processes import (
     require_process,
     with_descendants,
 )
+from drivelab.run.following.seen_file import SeenFile
 from drivelab.run.interruption import interruptible
 from drivelab.run.traced_pass import traced_device
 from drivelab.store.followed import (
     RECORDING,
+    FollowedFile,
     FollowedRecord,
     StoredFollowed,
     create_followed,
@@ -52,6 +54,7 @@ from drivelab.store.followed import (
     write_followed,
 )
 from drivelab.store.layout import default_parent
+from drivelab.trace.file_positions import plain_path
 from drivelab.trace.join import JoinedTrace, join_trace
 from drivelab.trace.operations_of_calls import operations_of_calls, with_submissions
 from drivelab.trace.submissions import polled_requests
@@ -264,9 +267,26 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
         unpaired_calls=calls.facts["unfinished"] + calls.facts["unbegun"],
         calls_trace={**calls.facts, "polled_requests": polled_requests(requests.requests, followed.processes)},
         command_status=followed.status,
+        files=dict(_files(followed.files, counted.sizes)),
+        parents=dict(zip(*(calls.forks[name].to_pylist() for name in ("child", "parent")), strict=True)),
     )
     record = replace(record, answer=answer_words(followed_answer(record, rows, joined.events)))
     return write_followed(directory, record, rows, joined.events)
+
+
+def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple[str, FollowedFile]]:
+    """What is known of each file that a call was on."""
+    for path, size_bytes in sizes.items():
+        of_path = [file for file in seen if plain_path(file.path) == path]
+        kinds = {file.kind for file in of_path} - {""}
+        yield (
+            path,
+            FollowedFile(
+                size_bytes=size_bytes,
+                kind=kinds.pop() if len(kinds) == 1 else "",
+                inodes=len({file.inode for file in of_path}),
+            ),
+        )
 
 
 def _conduct(followed: Followed, joined: JoinedTrace) -> TraceConduct:

@@ -21,6 +21,8 @@ OPENS = ("open", "creat", "openat", "openat2")
 COPIES = ("dup", "dup2", "dup3", "fcntl")
 # commands of fcntl that make a copy: F_DUPFD, F_DUPFD_CLOEXEC
 COPYING_COMMANDS = (0, 1030)
+# moves the place of the next read or write
+SEEK = "lseek"
 # what they start is followed by itself
 SUBMIT_AIO, ENTER_RING = "io_submit", "io_uring_enter"
 
@@ -32,6 +34,7 @@ _X86_64 = {
     "write": 1,
     "open": 2,
     "close": 3,
+    "lseek": 8,
     "pread64": 17,
     "pwrite64": 18,
     "readv": 19,
@@ -62,6 +65,7 @@ _AARCH64 = {
     "fcntl": 25,
     "openat": 56,
     "close": 57,
+    "lseek": 62,
     "read": 63,
     "write": 64,
     "readv": 65,

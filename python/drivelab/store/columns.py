@@ -152,6 +152,8 @@ CALL_COLUMNS = (
     Column("call", "string", "name of the system call"),
     Column("process", "int32", "the kernel's id of its process"),
     Column("file", "string", "what its descriptor stood for; empty where it was not seen"),
+    Column("is_placed", "bool", "whether `offset_bytes` is its place in the file; 0 stands for what is not known"),
+    Column("is_direct", "bool", "whether its descriptor was open with O_DIRECT"),
 )
 
 EVENT_COLUMNS = (

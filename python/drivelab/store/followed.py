@@ -29,6 +29,25 @@ _RECORD_BYTES_MAX = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
+class FollowedFile:
+    """A file that a followed program had open.
+
+    Attributes
+    ----------
+    size_bytes : int
+        When its first call came, as far as it could be looked at.
+    kind : str
+        file, directory or other; empty where it could not be looked at.
+    inodes : int
+        How many files had that name one after the other.
+    """
+
+    size_bytes: int
+    kind: str = "file"
+    inodes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class FollowedRecord:
     """What is known of a program that was followed, beside its calls and the commands of the disk.
 
@@ -58,6 +77,10 @@ class FollowedRecord:
         How a command that was started for it ended.
     answer : str
         What it came to, in one sentence.
+    files : mapping of str to FollowedFile
+        By name; empty where an older drivelab followed it.
+    parents : mapping of int to int
+        By thread that was started meanwhile the one that started it.
     """
 
     program: str
@@ -76,6 +99,8 @@ class FollowedRecord:
     calls_trace: Mapping[str, Any] = field(default_factory=dict)
     command_status: int | None = None
     answer: str = ""
+    files: Mapping[str, FollowedFile] = field(default_factory=dict)
+    parents: Mapping[int, int] = field(default_factory=dict)
 
 
 _RECORDS = TypeAdapter(FollowedRecord)

@@ -35,7 +35,7 @@ _MAY_BE_MISSING = {
     layout.TRIALS: {"is_reference", "failure"},
     layout.IOS: {"response_latency_ns"},
     layout.OPERATIONS: {"layers_ns"},
-    layout.CALLS: {"layers_ns"},
+    layout.CALLS: {"layers_ns", "is_placed", "is_direct"},
 }
 # what every row has
 _NEVER_NULL = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -18,15 +18,16 @@ from drivelab.model.system_calls import (
     ENTER_RING,
     OPENS,
     READS,
+    SEEK,
     SUBMIT_AIO,
     SYNCS,
     WRITES,
 )
+from drivelab.trace.file_positions import FilePositions
 from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
 from drivelab.trace.submissions import rows_of_requests, rows_of_submissions
 
 _SIZE_MAX = 2**31 - 1
-_WITH_OFFSET = ("pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2")
 UNKNOWN = ""
 # why calls are left out
 ELSEWHERE = "calls on files elsewhere"
@@ -44,6 +45,10 @@ class File(Protocol):
     path: str
     device: str
     is_durable: bool
+    is_direct: bool
+    is_append: bool
+    size_bytes: int
+    position_bytes: int
     first_ns: int
     last_ns: int
 
@@ -57,17 +62,20 @@ class FollowedCalls:
     operations : pyarrow.Table
         What `drivelab.trace.join.join_trace` takes, one row per call.
     calls : pyarrow.Table
-        Beside it, row by row: call, process, file (empty where it was not seen).
+        Beside it, row by row: call, process, file (empty where it was not seen), is_placed, is_direct.
     left_out : mapping of str to int
         Calls that do not count, by the reason.
     submissions : sequence of dict
         Calls that submit to aio: `with_submissions` makes operations of them.
+    sizes : mapping of str to int
+        By the name of each file its size when its first call came.
     """
 
     operations: pa.Table
     calls: pa.Table
     left_out: Mapping[str, int]
     submissions: Sequence[dict[str, Any]] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 class _Files:
@@ -131,7 +139,7 @@ def operations_of_calls(
         {**row, "call": names.get(row["number"], ""), "process": processes.get(row["thread"], row["thread"])}
         for row in calls.to_pylist()
     ]
-    skipped = {*OPENS, *COPIES, "close", SUBMIT_AIO}
+    skipped = {*OPENS, *COPIES, "close", SEEK, SUBMIT_AIO}
     if requests is not None:
         skipped.add(ENTER_RING)
     found = _Files(files)
@@ -141,9 +149,10 @@ def operations_of_calls(
         elif row["call"] == "close":
             found.change(row["process"], row["argument_0"], row["start_ns"])
     found.sort()
-    kept: list[dict[str, Any]] = []
+    kept: dict[int, File | None] = {}
     left_out: Counter[str] = Counter()
-    for row in rows + (rows_of_requests(requests, rows, processes) if requests is not None else []):
+    asked = rows + (rows_of_requests(requests, rows, processes) if requests is not None else [])
+    for number, row in enumerate(asked):
         if row["call"] in skipped:
             continue
         descriptor = _descriptor(row)
@@ -155,10 +164,13 @@ def operations_of_calls(
         if reason:
             left_out[reason] += 1
         else:
-            kept.append(_operation(row, file))
+            kept[number] = file
+    positions = FilePositions(rows, {n: file for n, file in kept.items() if file is not None and n < len(rows)})
+    places = positions.places()
+    operations = [_operation(asked[number], file, places.get(number)) for number, file in kept.items()]
     # what failed submitted nothing
     submissions = [row for row in rows if row["call"] == SUBMIT_AIO and row["result"] > 0]
-    return replace(_tables(kept, left_out), submissions=submissions)
+    return replace(_tables(operations, left_out), submissions=submissions, sizes=positions.sizes)
 
 
 def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
@@ -174,14 +186,14 @@ def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
     kept: list[dict[str, Any]] = []
     left_out = Counter(counted.left_out)
     for row, found in rows_of_submissions(counted.submissions, events):
-        kept += [_operation(one, None) for one in found if not row["is_doubtful"]]
+        kept += [_operation(one, None, None) for one in found if not row["is_doubtful"]]
         if not found or row["is_doubtful"]:
             left_out[_TOUCHED if row["is_doubtful"] else _WITHOUT_COMMANDS] += 1
     told = _tables(kept, left_out)
     operations = pa.concat_tables([counted.operations, told.operations])
     order = pc.sort_indices(operations, [("start_ns", "ascending")])
     calls = pa.concat_tables([counted.calls, told.calls])
-    return FollowedCalls(operations.take(order), calls.take(order), told.left_out)
+    return replace(counted, operations=operations.take(order), calls=calls.take(order), left_out=told.left_out)
 
 
 def _gives_a_number(row: Mapping[str, Any]) -> bool:
@@ -211,7 +223,7 @@ def _why_left_out(row: Mapping[str, Any], file: File | None, devices: Collection
     return _TOUCHED if row["is_doubtful"] else ""
 
 
-def _operation(row: Mapping[str, Any], file: File | None) -> dict[str, Any]:
+def _operation(row: Mapping[str, Any], file: File | None, place: int | None) -> dict[str, Any]:
     call = row["call"]
     is_flagged = call in WRITES and file is not None and file.is_durable
     kind = SYNC if call in SYNCS else READ if call in READS else DURABLE_WRITE if is_flagged else WRITE
@@ -222,13 +234,15 @@ def _operation(row: Mapping[str, Any], file: File | None) -> dict[str, Any]:
         "start_ns": row["start_ns"],
         "submitted_ns": row.get("submitted_ns", row["end_ns"]),
         "end_ns": row["end_ns"],
-        "offset_bytes": max(0, row["argument_3"]) if call in _WITH_OFFSET else 0,
+        "offset_bytes": place or 0,
         "size_bytes": min(row["result"], _SIZE_MAX) if call not in SYNCS else 0,
         "is_synchronous": "submitted_ns" not in row,
         "is_durable": kind in (SYNC, DURABLE_WRITE),
         "call": call,
         "process": row["process"],
         "file": file.path if file is not None else UNKNOWN,
+        "is_placed": place is not None,
+        "is_direct": file is not None and file.is_direct,
     }
 
 
@@ -247,8 +261,10 @@ def _tables(kept: list[dict[str, Any]], left_out: Counter[str]) -> FollowedCalls
         "call": pa.string(),
         "process": pa.int32(),
         "file": pa.string(),
+        "is_placed": pa.bool_(),
+        "is_direct": pa.bool_(),
     }
     kept.sort(key=lambda row: row["start_ns"])
     columns = {name: pa.array([row[name] for row in kept], kind) for name, kind in types.items()}
-    beside = {name: columns.pop(name) for name in ("call", "process", "file")}
+    beside = {name: columns.pop(name) for name in ("call", "process", "file", "is_placed", "is_direct")}
     return FollowedCalls(pa.table(columns), pa.table(beside), dict(left_out.most_common()))

@@ -46,9 +46,9 @@ def test_a_call_belongs_to_the_file_that_its_descriptor_stood_for_then() -> None
     ]
     found = counted(calls, seen(3, "/a", 150), seen(3, "/b", 450))
     assert found.calls.to_pylist() == [
-        {"call": "pwrite64", "process": PROCESS, "file": "/a"},
-        {"call": "write", "process": PROCESS, "file": "/b"},
-        {"call": "fdatasync", "process": PROCESS, "file": "/b"},
+        {"call": "pwrite64", "process": PROCESS, "file": "/a", "is_placed": True, "is_direct": False},
+        {"call": "write", "process": PROCESS, "file": "/b", "is_placed": True, "is_direct": False},
+        {"call": "fdatasync", "process": PROCESS, "file": "/b", "is_placed": False, "is_direct": False},
     ]
     rows = found.operations.to_pylist()
     assert [(row["operation"], row["offset_bytes"], row["size_bytes"]) for row in rows] == [

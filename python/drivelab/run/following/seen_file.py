@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from drivelab.inventory.block_devices import disk_of, name_of_number, number_of_node
+from drivelab.inventory.filesystem import NETWORK_TYPES
 from drivelab.inventory.mounts import parse_mountinfo
 from drivelab.inventory.sysfs import read_text
 
@@ -33,6 +35,14 @@ class SeenFile:
         Whether it is open for writing.
     first_ns, last_ns : int
         When it was seen first and last, CLOCK_MONOTONIC.
+    is_append, is_direct : bool
+        Whether each write goes to its end (O_APPEND), and past the page cache (O_DIRECT).
+    size_bytes, position_bytes : int
+        How large it was, and where the descriptor stood in it, when it was seen first; 0 where nobody may ask.
+    kind : str
+        file, directory or other; empty where nobody may ask.
+    inode : int
+        Its number in its file system.
     """
 
     process: int
@@ -43,6 +53,12 @@ class SeenFile:
     is_written: bool
     first_ns: int
     last_ns: int
+    is_append: bool = False
+    is_direct: bool = False
+    size_bytes: int = 0
+    position_bytes: int = 0
+    kind: str = ""
+    inode: int = 0
 
 
 def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile | None:
@@ -54,31 +70,46 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
     if "flags" not in facts:
         return None
     flags = int(facts["flags"], 8)
-    device = ""
+    device, is_remote = "", False
     if path.startswith("/"):
         # nodes of devices only: to look at a file of a server that is gone would take for ever
         is_node = path.startswith("/dev/")
         node = number_of_node(path) if is_node else None
         # /dev may be a directory of the file system that all else lies on
         is_elsewhere = is_node and Path(path).is_char_device()
-        device = node or ("" if is_elsewhere else _device_of_mount(process, facts.get("mnt_id", "")))
+        device, is_remote = (node, False) if node else _device_of_mount(process, facts.get("mnt_id", ""))
+        device = "" if is_elsewhere else device
     is_written = flags & os.O_ACCMODE != os.O_RDONLY
     # O_SYNC has the bit of O_DSYNC
-    return SeenFile(process, descriptor, path, device, bool(flags & os.O_DSYNC), is_written, now_ns, now_ns)
+    found = SeenFile(process, descriptor, path, device, bool(flags & os.O_DSYNC), is_written, now_ns, now_ns)
+    found.is_append, found.is_direct = bool(flags & os.O_APPEND), bool(flags & os.O_DIRECT)
+    found.position_bytes = int(facts.get("pos", 0))
+    if device and not is_remote:
+        _look_at(found)
+    return found
 
 
-def _device_of_mount(process: int, mount: str) -> str:
+def _look_at(file: SeenFile) -> None:
+    with suppress(OSError):
+        status = os.stat(_PROC / str(file.process) / "fd" / str(file.descriptor))
+        kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "directory"}
+        file.kind = kinds.get(stat.S_IFMT(status.st_mode), "other")
+        file.size_bytes, file.inode = status.st_size if file.kind == "file" else 0, status.st_ino
+
+
+def _device_of_mount(process: int, mount: str) -> tuple[str, bool]:
+    """``major:minor``, and whether it may be that of a server."""
     mounts = parse_mountinfo(read_text(_PROC / str(process) / "mountinfo") or "")
     found = next((one for one in mounts if str(one.mount_id) == mount), None)
     if found is None:
-        return ""
+        return "", True
     # what a container writes into its own layer lies in a directory of its host
     upper = next((option.removeprefix(_UPPER) for option in found.options if option.startswith(_UPPER)), "")
     with suppress(OSError):
         if found.filesystem == "overlay" and upper:
             number = os.stat(upper).st_dev
-            return f"{os.major(number)}:{os.minor(number)}"
-    return found.device_number
+            return f"{os.major(number)}:{os.minor(number)}", False
+    return found.device_number, found.filesystem in NETWORK_TYPES or found.filesystem.startswith("fuse")
 
 
 def disk_of_number(number: str) -> str:
