@@ -16,7 +16,9 @@ import typer
 
 from drivelab import __version__
 from drivelab.cli.io import exit_code, wrapped
-from drivelab.cli.replay_result import Replayed, answer_words, recording_json, replay_json, replay_lines
+from drivelab.cli.replay_files import direct_count
+from drivelab.cli.replay_lines import answer_words, replay_lines
+from drivelab.cli.replay_result import Replayed, compared_calls, recording_json, replay_json
 from drivelab.cli.replay_target import Place, held, require_allowed, told_before
 from drivelab.inventory.consent import require_unused
 from drivelab.inventory.host import host_facts
@@ -26,7 +28,8 @@ from drivelab.model.recording import Recording
 from drivelab.model.units import parse_bytes
 from drivelab.plan.time_left import AwaitedStep
 from drivelab.recordings.issue import fitted, records_of, workload_of
-from drivelab.recordings.read import read_recording
+from drivelab.recordings.issued_rows import IssuedRows
+from drivelab.recordings.read import is_of_program, read_recording
 from drivelab.run.begun import begun
 from drivelab.run.engine import StopRequest
 from drivelab.run.interruption import interruptible
@@ -51,9 +54,21 @@ class _Asked:
     record_ios: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Where the run is kept, and how its answer is printed."""
+
+    parent: Path
+    details: bool
+    as_json: bool
+
+
 def command(
     recording: Annotated[
-        str, typer.Argument(help="fio's iolog, a run (or its file) with kept I/Os, or a recording of blktrace.")
+        str,
+        typer.Argument(
+            help="A followed program, fio's iolog, a run (or its file) with kept I/Os, a blktrace recording."
+        ),
     ],
     targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Directories, files or block devices.")],
     speed: Annotated[float, typer.Option(metavar="TIMES", help="How many times as fast as recorded.")] = 1.0,
@@ -61,9 +76,13 @@ def command(
         bool, typer.Option("--as-fast-as-possible", help="In the order of each thread, without its pauses.")
     ] = False,
     scale_to_target: Annotated[
-        bool, typer.Option("--scale-to-target", help="Move places together where the target is smaller.")
+        bool,
+        typer.Option("--scale-to-target", "--scale-to", help="Move places together where the target is smaller."),
     ] = False,
-    size: Annotated[str | None, typer.Option(help="Bytes of the file that is made; default: as recorded.")] = None,
+    size: Annotated[str | None, typer.Option(help="Bytes of what is made there; default: as recorded.")] = None,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="Of a followed program, in a directory: the commands of its disk.")
+    ] = False,
     only: Annotated[
         str, typer.Option(metavar="NAME", help="The trial of a run, or the device (8:0) of a block trace.")
     ] = "",
@@ -81,14 +100,16 @@ def command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory to keep the run in; else where all runs are kept.")
     ] = None,
+    details: Annotated[bool, typer.Option("--details", help="Tell all that is known of every target.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Issue a recorded load again, with its order, starts, places, sizes and threads, and compare its latencies.
 
     Where a call waited for another in the recording, it waits here too. In a
-    directory a file is made for it and removed again. A recording that writes
-    needs --erase SERIAL for a block device, and --overwrite-file for a file
-    that drivelab did not make. Several targets are ranked for this load.
+    directory a file is made for it and removed again; the calls of a followed
+    program go to files as large as its own. A recording that writes needs
+    --erase SERIAL for a block device, and --overwrite-file for a file that
+    drivelab did not make. Several targets are ranked for this load.
 
     Raises
     ------
@@ -96,40 +117,55 @@ def command(
         B901 to B906, B920 to B923: the recording. U003, U004, U005: an option. T101 to T108, C201 to C220: a target,
         and whether it may be used. E301 to E315: it cannot be issued. S501 to S503: the run cannot be written.
     """
-    if not 0 < speed <= 1e6:
-        raise DrivelabError("U003", f"{speed:g} is no speed", where="option --speed", do="write --speed 2: above 0")
-    if as_fast_as_possible and speed != 1:
-        raise DrivelabError("U004", "as fast as possible knows no speed", where="option --speed")
-    load = read_recording(recording, only=only, queue_depth=queue_depth)
+    _require_speed(speed, as_fast_as_possible=as_fast_as_possible)
+    calls = _plays_calls(recording, targets, commands=commands or bool(only))
+    load = read_recording(recording, only=only, queue_depth=queue_depth, calls=calls)
     if not load.has_starts and not as_fast_as_possible and load.count > 1:
         as_fast_as_possible = True
         print("note: the recording tells no starts: it is issued as fast as possible", file=sys.stderr)
     asked = _Asked(load, 0.0 if as_fast_as_possible else speed, tuple(erase or ()), overwrite_file, record_ios)
-    if load.writes:
-        for text in targets:
-            require_unused(text)
+    for text in targets if load.writes else ():
+        require_unused(text)
     file_bytes = parse_bytes(size) if size is not None else 0
     places = [Place.of(text, load, file_bytes=file_bytes, buffered=buffered) for text in targets]
-    for place in places:
-        place.require_room(load, scales=scale_to_target)
-        require_allowed(place, load, erase=asked.erase, may_overwrite_file=overwrite_file)
-    _require_each_once(places)
+    _require_usable(places, asked, scales=scale_to_target)
     for note in told_before(load, places):
         print(f"note: {note}", file=sys.stderr)
-    return _replay(asked, places, out or default_parent(), as_json=as_json)
+    return _replay(asked, places, _Shown(out or default_parent(), details, as_json))
 
 
-def _require_each_once(places: Sequence[Place]) -> None:
+def _plays_calls(recording: str, targets: Sequence[str], *, commands: bool) -> bool:
+    """Whether it is the system calls of a followed program that are issued, and not the commands of its disk."""
+    if not is_of_program(recording):
+        return False
+    in_directories = {Path(text).is_dir() for text in targets}
+    if not commands and len(in_directories) > 1:
+        what = "directories take the program's calls, and devices its disk's commands: they cannot be ranked together"
+        raise DrivelabError("U004", what, where="drivelab replay", do="play the commands on all of them: --commands")
+    return not commands and in_directories == {True}
+
+
+def _require_speed(speed: float, *, as_fast_as_possible: bool) -> None:
+    if not 0 < speed <= 1e6:
+        raise DrivelabError("U003", f"{speed:g} is no speed", where="option --speed", do="write --speed 2: above 0")
+    if as_fast_as_possible and speed != 1:
+        raise DrivelabError("U004", "as fast as possible knows no speed", where="option --speed")
+
+
+def _require_usable(places: Sequence[Place], asked: _Asked, *, scales: bool) -> None:
+    for place in places:
+        place.require_room(asked.recording, scales=scales)
+        require_allowed(place, asked.recording, erase=asked.erase, may_overwrite_file=asked.overwrite_file)
     labels = [place.target.place for place in places]
-    for place, label in enumerate(labels):
-        if label in labels[:place]:
+    for number, label in enumerate(labels):
+        if label in labels[:number]:
             raise DrivelabError("U006", f"{label} is named twice", where="drivelab replay", do="name each target once")
 
 
-def _replay(asked: _Asked, places: Sequence[Place], parent: Path, *, as_json: bool) -> int:
+def _replay(asked: _Asked, places: Sequence[Place], shown: _Shown) -> int:
     before = [{"label": each.target.place, "facts_before": each.target.to_json()} for each in places]
     record = begun({"name": _NAME}, before, host_facts(__version__), shlex.join(["drivelab", *sys.argv[1:]]))
-    writer = create_run(parent, _NAME, Path(places[0].target.path).name, datetime.now(UTC))
+    writer = create_run(shown.parent, _NAME, Path(places[0].target.path).name, datetime.now(UTC))
     writer.write_run_json(record.to_json())
     length_ns = round(asked.recording.length_ns / asked.speed) if asked.speed else 0
     steps = [AwaitedStep(each.target.place, "", length_ns) for each in places]
@@ -152,10 +188,10 @@ def _replay(asked: _Asked, places: Sequence[Place], parent: Path, *, as_json: bo
     writer.finish(
         [finding for each in done for finding in each.findings], status="interrupted" if stop.is_set() else "complete"
     )
-    if as_json:
+    if shown.as_json:
         print(json.dumps(document, indent=2))
     else:
-        for line in replay_lines(document):
+        for line in replay_lines(document, details=shown.details):
             print(wrapped(line) if line.startswith("  ") else line)
     print(f"stored in {writer.directory}", file=sys.stderr)
     if stop.is_set():
@@ -171,21 +207,25 @@ def _replay_on(
     from drivelab.analyse.trial import judge_trial
 
     target, load = place.target, fitted(asked.recording, place.size_bytes)
-    workload = workload_of(load, speed=asked.speed, direct=place.direct, record_ios=asked.record_ios)
+    rows = IssuedRows(load)
+    workload = workload_of(load, speed=asked.speed, direct=place.direct, record_ios=asked.record_ios or rows.are_wanted)
     alone = target.kind == "block_device" and workload.writes
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     progress.doing("laying out its file" if place.makes_file else "")
     with (
         held_drives(with_loop_as_drive(target).drives, alone=alone),
-        held(place, workload, erase=asked.erase, may_overwrite_file=asked.overwrite_file, stop=stop) as on_target,
+        held(place, workload, load, erase=asked.erase, may_overwrite_file=asked.overwrite_file, stop=stop) as on_target,
         records_of(load, on_target) as ready,
         writer.record_sink(name, open_loop=ready.is_open_loop) if asked.record_ios else nullcontext() as sink,
     ):
-        measured = measure(name, ready, target, stop=stop, progress=progress.goes_on, on_records=sink)
+        rows.sink = sink
+        measured = measure(name, ready, target, stop=stop, progress=progress.goes_on, on_records=rows.take)
+        direct_files = direct_count(ready) if load.files else None
     measured = replace(measured, context=measured.context | {"recording": recording_json(load)})
     summary, findings = judge_trial(measured, target)
     findings = [*target_findings(target), *findings]
     writer.add_trial(
         measured, summary, place=TrialPlace(target=target.place, workload=_NAME, started_utc=started), findings=findings
     )
-    return Replayed(target=target, recording=load, measured=measured, findings=tuple(findings))
+    changes = compared_calls(load, rows, target)
+    return Replayed(target, load, measured, tuple(findings), changes=changes, direct_files=direct_files)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from drivelab.cli.io_place import held_place
 from drivelab.cli.io_target import find_target, require_consent
+from drivelab.cli.replay_files import laid_out_files
 from drivelab.inventory.target import require_writable
 from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import Recording
@@ -43,12 +44,15 @@ class Place:
         Whether the page cache is bypassed.
     direct_reason : str
         Why it is not, where nobody asked for that.
+    buffered : bool
+        Whether somebody asked that it is not.
     """
 
     target: TargetFacts
     size_bytes: int
     direct: bool
     direct_reason: str = ""
+    buffered: bool = False
 
     @property
     def makes_file(self) -> bool:
@@ -71,9 +75,11 @@ class Place:
         makes = target.kind == "directory"
         if file_bytes and not makes:
             raise DrivelabError("U004", f"{text} has a size already", where="option --size", do="leave out --size")
-        size = (file_bytes or recording.end_bytes) if makes else target.size_bytes
-        reason = "" if buffered else _why_buffered(target, recording)
-        return Place(target, size, direct=not (buffered or reason), direct_reason=reason)
+        size = (file_bytes or recording.needed_bytes) if makes else target.size_bytes
+        # each file of system calls has its own way
+        reason = "" if buffered or recording.files else _why_buffered(target, recording)
+        direct = not (buffered or reason or recording.files)
+        return Place(target, size, direct=direct, direct_reason=reason, buffered=buffered)
 
     def require_room(self, recording: Recording, *, scales: bool) -> None:
         """Return only if the load fits, or may be made to fit.
@@ -83,15 +89,20 @@ class Place:
         DrivelabError
             E309: it does not. E306: there is no room for its file.
         """
-        path, filesystem = self.target.path, self.target.filesystem
+        path, filesystem, end = self.target.path, self.target.filesystem, recording.needed_bytes
         largest = max(int(thread.size_bytes.max()) for thread in recording.threads)
-        if self.size_bytes < recording.end_bytes and (not scales or self.size_bytes < largest):
-            what = f"the recording goes up to {format_bytes(recording.end_bytes)}, and {path} has "
-            what += format_bytes(self.size_bytes)
-            raise DrivelabError("E309", what, where=path, do="use a larger target, or add --scale-to-target")
+        # what is larger than a file of several is cut to its size
+        is_too_large = not recording.files and self.size_bytes < largest
+        if self.size_bytes < end and (not scales or is_too_large):
+            what = "the files of the recording have" if recording.files else "the recording goes up to"
+            what = f"{what} {format_bytes(end)}, and {path} has {format_bytes(self.size_bytes)}"
+            raise DrivelabError(
+                "E309", what, where=path, do=f"use a larger target{'' if scales else ', or add --scale-to-target'}"
+            )
         if self.makes_file and filesystem is not None and self.size_bytes > filesystem.available_bytes:
             free = format_bytes(filesystem.available_bytes)
-            what = f"its file needs {format_bytes(self.size_bytes)}, and {free} are free"
+            needs = "its files need" if recording.files else "its file needs"
+            what = f"{needs} {format_bytes(self.size_bytes)}, and {free} are free"
             raise DrivelabError("E306", what, where=path, do="free space there, or: --size SIZE --scale-to-target")
 
 
@@ -109,6 +120,8 @@ def told_before(recording: Recording, places: Sequence[Place]) -> Iterator[str]:
     yield from recording.notes
     if recording.made_room:
         yield "the recorded writes gave their file its room; here it is there already, and sync calls have less to do"
+    if any(file.is_cached for file in recording.files):
+        yield "files whose reads came from memory are in memory here, too; all others begin without"
     if recording.direct is None and any(place.direct for place in places):
         yield "the recording does not tell whether it bypassed the page cache: here it does (--buffered)"
     for place in places:
@@ -134,7 +147,13 @@ def require_allowed(place: Place, recording: Recording, *, erase: Sequence[str],
 
 @contextmanager
 def held(
-    place: Place, workload: Workload, *, erase: Sequence[str], may_overwrite_file: bool, stop: StopRequest
+    place: Place,
+    workload: Workload,
+    recording: Recording,
+    *,
+    erase: Sequence[str],
+    may_overwrite_file: bool,
+    stop: StopRequest,
 ) -> Iterator[Workload]:
     """The workload on its target, which is held open as long as the context lasts; a file that is made is laid out.
 
@@ -148,6 +167,13 @@ def held(
         range_ = TargetRange(path=target.path, exclusive=workload.writes)
         with held_if_device(target, erase=erase if workload.writes else None):
             yield workload.model_copy(update={"target": range_})
+    elif recording.files:
+
+        def lay_out(range_: TargetRange) -> None:
+            prepare_target(_layout(range_), stop=stop)
+
+        with laid_out_files(target.path, workload, recording, buffered=place.buffered, lay_out=lay_out) as ready:
+            yield ready
     elif target.kind == "directory":
         command = shlex.join(["drivelab", *sys.argv[1:]])
         with files_in_journal(target.path, owner_tag(), command), work_area(Path(target.path)) as area:

@@ -109,7 +109,7 @@ _KINDS = (
         EXIT_USAGE,
     ),
     ErrorKind(
-        "B921", "a line of a recorded load that cannot be read", "correct the line that is named, or record again"
+        "B921", "a recorded load with a line or number that none can have", "correct what is named, or record again"
     ),
     ErrorKind("B922", "a recording without anything to issue", "record again while the program works"),
     ErrorKind("B923", "a recorded load out of order", "record each job into a file of its own"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -15,9 +16,16 @@ from drivelab.model.frozen import FrozenModel
 # operations by their numbers
 RECORDED_OPERATIONS = ("read", "write", "trim", "sync")
 READ, WRITE, TRIM, SYNC = range(len(RECORDED_OPERATIONS))
+# commands of the block layer by their numbers; a durable write has Force Unit Access, and is a write and a sync here
+COMMANDS = ("read", "write", "trim", "flush", "durable write")
+DURABLE_WRITE = COMMANDS.index("durable write")
+# what a recording is of: system calls, commands of the block layer, or I/Os as their program counts them
+Level = Literal["calls", "commands", "ios"]
+_BLOCK = 4096
 # how writes become durable without a call after them
 DurableFlag = Literal["none", "o_dsync", "o_sync", "rwf_dsync"]
 _Numbers = NDArray[np.int64]
+_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,13 @@ class RecordedThread:
         How long each took; None where the recording does not tell.
     queue_depth : int
         The most that were outstanding at once: 1 where each waited for the one before.
+    call, file : ndarray of int64 or None
+        Of system calls and commands its name by its place in `Recording.calls`; of calls its file by that in
+        `Recording.files`.
+    part_of : ndarray of int64 or None
+        The I/O, by its place, of which it is the second half; -1 for none.
+    after_thread, after_count : ndarray of int64 or None
+        Which other thread it waits for, -1 for none, and how many I/Os of it must have ended.
     """
 
     start_ns: _Numbers
@@ -42,9 +57,41 @@ class RecordedThread:
     size_bytes: _Numbers
     latency_ns: _Numbers | None = None
     queue_depth: int = 1
+    call: _Numbers | None = None
+    file: _Numbers | None = None
+    after_thread: _Numbers | None = None
+    after_count: _Numbers | None = None
+    part_of: _Numbers | None = None
 
     def __len__(self) -> int:
         return len(self.start_ns)
+
+
+@dataclass(frozen=True)
+class RecordedFile:
+    """A file of recorded system calls, as descriptors with some flags stood for it.
+
+    Attributes
+    ----------
+    name : str
+        As it was called where it was recorded; it has several entries where it was open with several flags.
+    size_bytes, end_bytes : int
+        Its size before the first call, and the first byte behind all that is in it then and later.
+    readable_bytes : int
+        Up to where there is at least a hole from the beginning, so that no read comes before its data.
+    is_direct, is_durable : bool
+        Whether it was open with O_DIRECT, and with O_DSYNC or O_SYNC.
+    is_cached : bool
+        Whether most of what was read of it was in memory.
+    """
+
+    name: str
+    size_bytes: int
+    end_bytes: int
+    readable_bytes: int = 0
+    is_direct: bool = False
+    is_durable: bool = False
+    is_cached: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,6 +115,12 @@ class Recording:
     made_room : bool
         Whether its writes gave their file its room, which is there when they are issued again: sync calls have less to
         do then, and their latencies are not comparable.
+    level : str
+        What it is of: calls, commands or ios.
+    calls : tuple of str
+        Names of system calls or commands.
+    files : tuple of RecordedFile
+        Their files; empty where all of it is for one target. Each has as many addresses as the largest.
     """
 
     source: str
@@ -78,11 +131,24 @@ class Recording:
     direct: bool | None = None
     notes: tuple[str, ...] = ()
     made_room: bool = False
+    level: Level = "ios"
+    calls: tuple[str, ...] = ()
+    files: tuple[RecordedFile, ...] = ()
 
     @cached_property
     def end_bytes(self) -> int:
         """First byte behind everything that is read, written or trimmed."""
         return max(int((thread.offset_bytes + thread.size_bytes).max()) for thread in self.threads)
+
+    @property
+    def needed_bytes(self) -> int:
+        """What it needs of a target: of files all that is in them in the end."""
+        return sum({file.name: file.end_bytes for file in self.files}.values()) if self.files else self.end_bytes
+
+    @property
+    def span_bytes(self) -> int:
+        """Addresses of each file; 0 where all of it is for one target."""
+        return -(-max((file.end_bytes for file in self.files), default=0) // _BLOCK) * _BLOCK
 
     @cached_property
     def length_ns(self) -> int:
@@ -119,12 +185,49 @@ class Recording:
         parts = [getattr(thread, name)[thread.operation == operation] for thread in self.threads]
         return np.concatenate(parts)
 
+    @property
+    def has_halves(self) -> bool:
+        """Whether some of what was one is issued as two, so that operations have no latencies of their own."""
+        return any(thread.part_of is not None and bool((thread.part_of >= 0).any()) for thread in self.threads)
+
+
+def on_files(recording: Recording, files: Sequence[RecordedFile]) -> Recording:
+    """A recording whose places are in its files, now with each in the addresses of its file, one behind the other."""
+    placed = replace(recording, files=tuple(files))
+    threads = tuple(
+        replace(thread, offset_bytes=thread.offset_bytes + thread.file * placed.span_bytes)
+        for thread in recording.threads
+        if thread.file is not None
+    )
+    return replace(placed, threads=threads)
+
 
 def deepest(start_ns: _Numbers, latency_ns: _Numbers) -> int:
     """The most that were outstanding at once, of I/Os in the order of their starts; an end comes before a start."""
     ended = np.searchsorted(np.sort(start_ns + latency_ns), start_ns, side="right")
     # what took no time has ended, and was outstanding all the same
     return max(1, int((np.arange(1, len(start_ns) + 1) - ended).max()))
+
+
+@dataclass(frozen=True, slots=True)
+class CallPairs:
+    """Calls that were issued again and came to an end, in the order in which they were recorded.
+
+    Attributes
+    ----------
+    name, file : ndarray of int64
+        Which call it is and, where there are files, on which.
+    recorded_ns, replayed_ns : ndarray of float64
+        How long each took there and here.
+    response_ns : ndarray of float64 or None
+        From its recorded start until its end; None where it had none.
+    """
+
+    name: _Numbers
+    file: _Numbers
+    recorded_ns: _Floats
+    replayed_ns: _Floats
+    response_ns: _Floats | None
 
 
 class RecordedJob(FrozenModel):
@@ -138,8 +241,9 @@ class Recorded(FrozenModel):
     """A recorded load, issued in place of the operations, sizes and order of a workload, which sum it up.
 
     ``speed`` is how many times as fast as recorded it is issued; 0 is as fast as possible, in the order
-    of each thread. ``sync`` is the call that a recorded sync stands for. The records themselves lie in
-    a file of the engine's at ``path``, which is not stored.
+    of each thread. ``sync`` is the call that a recorded sync stands for. Where it is of system calls, ``span_bytes``
+    addresses are each file's, which may grow, and the place of a sync in them says which call it is. The records
+    themselves lie in a file of the engine's at ``path``, which is not stored.
     """
 
     source: str
@@ -147,4 +251,5 @@ class Recorded(FrozenModel):
     jobs: tuple[RecordedJob, ...]
     speed: float = Field(default=1.0, ge=0)
     sync: Literal["fsync", "fdatasync"] = "fdatasync"
+    span_bytes: int = Field(default=0, ge=0)
     path: str = Field(default="", exclude=True)

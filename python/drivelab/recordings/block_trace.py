@@ -9,7 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.recording import READ, SYNC, TRIM, WRITE, RecordedThread, Recording, deepest
+from drivelab.model.recording import (
+    COMMANDS,
+    DURABLE_WRITE,
+    READ,
+    SYNC,
+    TRIM,
+    WRITE,
+    RecordedThread,
+    Recording,
+    deepest,
+)
 from drivelab.trace.join import join_trace
 from drivelab.trace.recording import RecordingSummary
 
@@ -35,7 +45,7 @@ def read_block_trace(name: str, only: str) -> Recording:
 
     Notes
     -----
-    A write with Force Unit Access becomes a write and a flush when that had ended.
+    A write with Force Unit Access becomes a write and a flush when that had ended, which are compared with it as one.
     """
     joined = join_trace([Path(name)], _no_operations())
     damage = RecordingSummary.from_json(joined.facts["recording"]).damage_error()
@@ -48,7 +58,9 @@ def read_block_trace(name: str, only: str) -> Recording:
         raise DrivelabError("U005", f"the recording is of {', '.join(devices)}", where="option --only")
     known = pc.is_in(bios["class"], pa.array(list(_CLASSES)))
     chosen = bios.filter(pc.and_(known, pc.equal(bios["device"], only or (devices or [""])[0])))
-    return Recording(name, "a recording of the block layer", tuple(_threads(chosen)), direct=True)
+    return Recording(
+        name, "a recording of the block layer", tuple(_threads(chosen)), direct=True, level="commands", calls=COMMANDS
+    )
 
 
 def _no_operations() -> pa.Table:
@@ -66,8 +78,10 @@ def _threads(bios: pa.Table) -> list[RecordedThread]:
     # a flush has no place
     offset = np.where(operation == SYNC, 0, bios["sector"].to_numpy().astype(np.int64) * _SECTOR)
     size = np.where(operation == SYNC, 0, bios["bytes"].to_numpy().astype(np.int64))
-    columns = np.stack([queued, operation, offset, size, np.maximum(ended - queued, 0)])
-    flushes = np.stack([ended, np.full_like(ended, SYNC), *np.zeros((3, len(ended)), dtype=np.int64)])[:, is_fua]
+    number, none = np.arange(len(ended)), np.zeros_like(ended)
+    command = np.where(is_fua, DURABLE_WRITE, operation)
+    columns = np.stack([queued, operation, offset, size, np.maximum(ended - queued, 0), command, number, none - 1])
+    flushes = np.stack([ended, none + SYNC, none, none, none, none + DURABLE_WRITE, none - 1, number])[:, is_fua]
     pid = bios["pid"].to_numpy(zero_copy_only=False).astype(np.int64)
     columns, pid = np.concatenate([columns, flushes], axis=1), np.concatenate([pid, pid[is_fua]])
     begin = columns[0].min(initial=last)
@@ -75,8 +89,12 @@ def _threads(bios: pa.Table) -> list[RecordedThread]:
 
 
 def _thread(columns: np.ndarray, begin: int) -> RecordedThread:
-    start, operation, offset, size, latency = _in_pieces(columns[:, np.argsort(columns[0], kind="stable")])
-    return RecordedThread(start - begin, operation, offset, size, latency, deepest(start, latency))
+    columns = _in_pieces(columns[:, np.argsort(columns[0], kind="stable")])
+    start, operation, offset, size, latency, command, number, whole = columns
+    place_of = {one: place for place, one in enumerate(number.tolist())}
+    part_of = np.array([place_of[one] if one >= 0 else -1 for one in whole.tolist()], dtype=np.int64)
+    depth = deepest(start, latency)
+    return RecordedThread(start - begin, operation, offset, size, latency, depth, call=command, part_of=part_of)
 
 
 def _in_pieces(columns: np.ndarray) -> np.ndarray:

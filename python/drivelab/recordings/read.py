@@ -8,15 +8,25 @@ from pathlib import Path
 from drivelab.interop.fio.iolog import BEGINNING, read_iolog
 from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import Recording
+from drivelab.recordings.followed_calls import read_followed_calls
 from drivelab.recordings.own_run import read_kept_ios, read_own_run
 from drivelab.store.find_run import stored_in
-from drivelab.store.followed import RECORDING, holds_followed
+from drivelab.store.followed import RECORDING, StoredFollowed, holds_followed, open_followed
 
 _PARQUET = b"PAR1"
 _THREADS_MAX, _DEPTH_MAX = 1024, 4096
+_DAY_NS = 24 * 3600 * 10**9
+# the longest run of the engine
+_LENGTH_MAX_NS = 366 * _DAY_NS
 
 
-def read_recording(name: str, *, only: str = "", queue_depth: int = 0) -> Recording:
+def is_of_program(name: str) -> bool:
+    """Whether a recording is that of a followed program, which has system calls and commands."""
+    stored = stored_in(name)
+    return stored is not None and holds_followed(stored)
+
+
+def read_recording(name: str, *, only: str = "", queue_depth: int = 0, calls: bool = False) -> Recording:
     """The load of a recording.
 
     Parameters
@@ -27,6 +37,8 @@ def read_recording(name: str, *, only: str = "", queue_depth: int = 0) -> Record
         The trial of a run, or the device of a block trace; may be empty where there is one alone.
     queue_depth : int
         The most that each thread has outstanding; 0 is as recorded, and 1 where that is not told.
+    calls : bool
+        Of a followed program its system calls on their files; else the commands of its disk.
 
     Raises
     ------
@@ -34,9 +46,12 @@ def read_recording(name: str, *, only: str = "", queue_depth: int = 0) -> Record
         B901 to B906, B920 to B923: it cannot be read, or not issued again. U005: `only` names nothing in it.
         S504 to S506: a run that cannot be read.
     """
-    recording = _read(name, only, queue_depth)
+    recording = _read(name, only, queue_depth, calls=calls)
     if not any(map(len, recording.threads)) or not recording.end_bytes:
         raise DrivelabError("B922", "it holds no read, write or trim", where=name)
+    if recording.length_ns > _LENGTH_MAX_NS:
+        what = f"its first and its last start are {recording.length_ns // _DAY_NS} days apart: times of two clocks"
+        raise DrivelabError("B921", what, where=name, do="record it again, on one machine")
     if len(recording.threads) > _THREADS_MAX or recording.queue_depth > _DEPTH_MAX:
         what = f"it has {len(recording.threads)} threads with up to {recording.queue_depth} I/Os outstanding"
         bound = f"{_THREADS_MAX} threads and {_DEPTH_MAX} are issued at most"
@@ -44,10 +59,15 @@ def read_recording(name: str, *, only: str = "", queue_depth: int = 0) -> Record
     return recording
 
 
-def _read(name: str, only: str, queue_depth: int) -> Recording:
+def _read(name: str, only: str, queue_depth: int, *, calls: bool) -> Recording:
     path = Path(name)
     stored = stored_in(name)
-    if stored is not None and not holds_followed(stored):
+    if stored is not None and holds_followed(stored):
+        program = open_followed(stored)
+        if calls:
+            return _with_depth(read_followed_calls(program), queue_depth)
+        only = only or _traced_device(program)
+    elif stored is not None:
         return _with_depth(read_own_run(stored, only), queue_depth)
     begin = None if stored is not None else _beginning(path)
     if begin == b"":
@@ -66,6 +86,12 @@ def _read(name: str, only: str, queue_depth: int) -> Recording:
         if error.code != "B902":
             raise
         raise DrivelabError("B920", f"{name} is no recording that is known", where=name) from None
+
+
+def _traced_device(program: StoredFollowed) -> str:
+    """``major:minor`` of the disk that its calls were on, above others that were traced with it."""
+    devices = program.record.target.get("devices", ())
+    return next((str(one["device_number"]) for one in devices if one["name"] == program.record.disk), "")
 
 
 def _with_depth(recording: Recording, queue_depth: int) -> Recording:

@@ -84,7 +84,7 @@ def test_a_wait_of_version_2_is_a_moment_in_milliseconds(tmp_path: Path) -> None
         (V3.replace("read 0 512", "seek 0 512"), "line 5: '20 /a/f seek 0 512' is no line"),
         (V3.replace("read 0 512", "wait 5 0"), "has a wait, which only version 2 knows"),
         (V3 + V3, "line 9: 'fio version 3 iolog' is no line"),
-        (V3.replace("20 /a/f write", f"{'9' * 19} /a/f write"), "is no number"),
+        (V3.replace("20 /a/f write", f"{'9' * 19} /a/f write"), "is beyond any place"),
         (V2.replace("wait 30", f"wait {'9' * 15}"), "too late for any recording"),
     ],
 )
@@ -208,7 +208,7 @@ def test_the_workload_sums_the_load_up_and_hands_its_records_on() -> None:
     assert workload.is_open_loop
     with records_of(load, workload) as ready:
         assert ready.recording is not None
-        assert len(Path(ready.recording.path).read_bytes()) == 48
+        assert len(Path(ready.recording.path).read_bytes()) == 64
         assert f'"path": "{ready.recording.path}"' in ready.to_engine_json()
         assert ready.recording.path not in ready.model_dump_json()
 

@@ -55,6 +55,12 @@ class TrialEvidence:
         return self.backend == "null"
 
     @property
+    def replays_calls(self) -> bool:
+        """Whether it issues the system calls of a program again, which used the page cache as they did."""
+        recording = self.measured.workload.recording
+        return recording is not None and recording.span_bytes > 0
+
+    @property
     def backend(self) -> str:
         """The backend that issued the I/O."""
         return str(self.measured.engine.get("backend", {}).get("name", self.measured.workload.backend))

@@ -21,6 +21,10 @@ WARMED = (
     "it was read into the page cache first, as asked: the numbers are those of memory and of the calls, and tell "
     "nothing of the drive"
 )
+AS_RECORDED = (
+    "memory answers a program's calls here as it did where they were recorded: the numbers are those of the calls, and "
+    "tell of the drive what the calls wait for"
+)
 SAME_PLACE = (
     "one place was written again and again and made durable once, as asked: memory took all writes but the last, and "
     "the numbers are mostly its own"
@@ -38,8 +42,10 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     if is_empty(evidence):
         return []
     if evidence.counts is None:
-        return _from_residency(evidence)
-    return _from_device_bytes(evidence) or _from_link(evidence)
+        found = _from_residency(evidence)
+    else:
+        found = _from_device_bytes(evidence) or _from_link(evidence)
+    return [Finding(CODE, "note", AS_RECORDED, evidence.name)] if found and evidence.replays_calls else found
 
 
 def _is_one_place_in_memory(evidence: TrialEvidence) -> bool:

@@ -16,8 +16,8 @@ READS_MIN = 50
 def find(evidence: TrialEvidence) -> list[Finding]:
     """A range with holes beneath reads, by the file's own map, by a trim, or by reads that the drive never saw."""
     reads = evidence.operations("read")
-    if evidence.is_null or not reads or evidence.measured.workload.verify:
-        # each block that is checked was written, whatever else is in the range
+    if evidence.is_null or not reads or evidence.measured.workload.verify or evidence.replays_calls:
+        # each block that is checked was written, whatever else is in the range; a program's files are as they were
         return []
     extents = evidence.measured.context.get("extents") or {}
     share = extents.get("written_share")

@@ -116,8 +116,10 @@ def _go_to(found: _Lines, number: int, moment_ns: int) -> None:
 
 
 def _number(found: _Lines, number: int, word: str) -> int:
-    if not (word.isascii() and word.isdecimal() and len(word) < _DIGITS_MAX):
+    if not (word.isascii() and word.isdecimal()):
         raise _unreadable(found, number, word, "is no number")
+    if len(word) >= _DIGITS_MAX:
+        raise _unreadable(found, number, word, "is beyond any place, and any time since a recording began")
     return int(word)
 
 

@@ -1,0 +1,262 @@
+"""What a load came to when it was issued again, as text: a sentence that answers, a table, a few warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import PurePath
+from typing import Any
+
+from drivelab.model.units import format_count, format_duration_ns
+from drivelab.report.terminal.wrapped import table_lines
+
+_WARNINGS_MAX = 3
+# of the starts; and of the length, as a share
+_LATE_SHARE_MAX, _LENGTH_SHARE_MAX = 0.01, 0.001
+# closer together than this nothing is seen
+_APART_FROM = 1.1
+_QUANTILES = ("p50_ns", "p99_ns")
+_ROWS_MAX, _NAMED_MAX = 8, 2
+# what is set against what, by what a recording is of
+_LIKE = {
+    "calls": "calls against the same calls, on files laid out as the program had them",
+    "commands": "commands of the recorded disk against calls here that make the same commands",
+    "ios": "I/Os as recorded against the same here",
+}
+_PLURALS = {"read": "reads", "write": "writes", "trim": "trims", "sync": "sync calls", "flush": "flushes"} | {
+    "durable write": "durable writes"
+}
+_HEADS = ("call", "count", "there p50", "p99", "here p50", "p99", "times as long")
+_HEADS_ALONE = ("call", "count", "p50", "p99", "from its start p50", "p99")
+_NAME_COLUMNS = 26
+
+
+def replay_lines(document: Mapping[str, Any], *, details: bool = False) -> Iterator[str]:
+    """The answer for people: a sentence, a table, and at most three warnings; details of every target if asked."""
+    targets = document["targets"]
+    # what voids a number stands before it
+    for one in targets:
+        voids = [finding["text"] for finding in one["findings"] if finding["severity"] == "invalid"]
+        yield from (f"Not to be trusted on {one['target']}: {text}." for text in voids)
+    yield answer_words(document)
+    if len(targets) > 1:
+        yield ""
+        yield from table_lines(list(_ranked_rows(document)), plain=True)
+        yield f"  {_like(document, targets)}"
+    for one in targets if details or len(targets) == 1 else ():
+        yield ""
+        if len(targets) > 1:
+            yield _sentence(document, one)
+        yield from _target_lines(document, one, details=details)
+    # the gravest of each target before the second of any
+    of_targets = zip_longest(*(_warnings(document, one, several=len(targets) > 1) for one in targets))
+    warnings = [warning for one_of_each in of_targets for warning in one_of_each if warning]
+    for warning in warnings if details else warnings[:_WARNINGS_MAX]:
+        yield f"  {warning}"
+
+
+def answer_words(document: Mapping[str, Any]) -> str:
+    """How the load did, in one sentence: which calls became slower, or on which target it did best."""
+    targets = document["targets"]
+    return _ranking(document) if len(targets) > 1 else _sentence(document, targets[0])
+
+
+def _target_lines(document: Mapping[str, Any], one: Mapping[str, Any], *, details: bool) -> Iterator[str]:
+    calls = _calls(one)
+    shown = calls if details else calls[:_ROWS_MAX]
+    if any(call["recorded"] for call in calls):
+        yield from table_lines([_HEADS, *map(_row, shown)], plain=True)
+    else:
+        yield from table_lines([_HEADS_ALONE, *map(_row_alone, shown)], plain=True)
+    if len(shown) < len(calls):
+        yield f"  {len(calls) - len(shown)} more kinds of call took less: --details"
+    if len(document["targets"]) == 1:
+        yield f"  {_like(document, [one])}"
+    yield f"  {_asked_and_achieved(document, one)}"
+    yield from _where(calls, details=details)
+    if details and any(call["recorded"] and call["response"] for call in calls):
+        yield "  from the recorded start, with the wait for those before it:"
+        yield from table_lines([_HEADS_ALONE, *map(_row_alone, shown)], plain=True)
+
+
+def _calls(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Kinds of calls, those that were waited for most first; of a recording without latencies its operations."""
+    if one.get("calls"):
+        return list(one["calls"])
+    found = [{"call": name, "times": None, "files": [], **facts} for name, facts in one["operations"].items()]
+    for call in found:
+        there, here = call["recorded"], call["replayed"]
+        if there and here and there["p50_ns"]:
+            call["times"] = {"value": here["p50_ns"] / there["p50_ns"], "low": None, "high": None}
+    return sorted(found, key=lambda call: -call["waited_ns"])
+
+
+def _ranking(document: Mapping[str, Any]) -> str:
+    """Which target looked best: one pass each has nothing to tell that from chance by."""
+    best, *others = document["targets"]
+    what = "its calls took" if document["speed"] else "it took"
+    told = f"{what} {format_duration_ns(best['rank_ns'])} there in all"
+    if others[0]["rank_ns"] < _APART_FROM * best["rank_ns"]:
+        alike = [best, *(one for one in others if one["rank_ns"] < _APART_FROM * best["rank_ns"])]
+        names = " and ".join(one["target"] for one in alike)
+        times = " and ".join(format_duration_ns(one["rank_ns"]) for one in alike)
+        return f"{names} cannot be told apart for this load: {what} {times} in all."
+    worse = ", ".join(f"{_times(one['rank_ns'] / best['rank_ns'])} as long on {one['target']}" for one in others)
+    return f"{best['target']} looked best for this load: {told}, {worse}; with one pass each that may be chance."
+
+
+def _ranked_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """A row for each target: all of its calls, and those of the kind that the best one waited for most."""
+    targets = document["targets"]
+    main = _calls(targets[0])[0]["call"]
+    yield "target", "in all", f"{main} p50", "p99", "times as long", "late"
+    for one in targets:
+        call = next((call for call in _calls(one) if call["call"] == main), None)
+        cells = _quantile_cells(call["replayed"] if call else None)
+        late = one["achieved"]["late"]
+        name = one["target"]
+        yield (
+            name if len(name) <= _NAME_COLUMNS else f"...{name[3 - _NAME_COLUMNS :]}",
+            format_duration_ns(one["rank_ns"]),
+            *cells,
+            _times_cell(call["times"] if call else None),
+            "-" if late is None else format_count(late),
+        )
+
+
+def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    # what it waits for most
+    main, *others = _calls(one)
+    noun = _PLURALS.get(main["call"], f"{main['call']} calls")
+    replayed: Mapping[str, float] | None = main["replayed"]
+    recorded, times = main["recorded"], main["times"]
+    if replayed is None:
+        return f"On {one['target']} none of this load's {noun} came to an end."
+    median = format_duration_ns(replayed["p50_ns"])
+    if recorded is None or times is None:
+        return f"On {one['target']} this load's {noun} took {median} at the median."
+    there = format_duration_ns(recorded["p50_ns"])
+    if document["recording"]["made_room"]:
+        return (
+            f"On {one['target']} this load's {noun} took {median} at the median; not comparable with the "
+            f"recorded {there}, of writes that gave their file its room."
+        )
+    interval = "too few for an interval"
+    if times["low"] is not None:
+        interval = f"95 % interval {_times(times['low'])} to {_times(times['high'])}"
+    against = f"median {median} against {there}; {interval}"
+    compared = f"{_times(times['value'])} as long as recorded ({against})"
+    return f"On {one['target']} this load's {noun} took {compared}{_others(main, others)}."
+
+
+def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    slower = sorted(filter(_is_slower, others), key=lambda call: -call["added_ns"])
+    if slower:
+        named = ", ".join(f"{call['call']} {_times(call['times']['value'])}" for call in slower[:_NAMED_MAX])
+        more = f" and {len(slower) - _NAMED_MAX} more" if len(slower) > _NAMED_MAX else ""
+        return f"; slower{' too' if _is_slower(main) else ''}: {named}{more}"
+    if not any(call["times"] for call in others):
+        return ""
+    return "; no other became slower" if _is_slower(main) else "; none became slower"
+
+
+def _is_slower(call: Mapping[str, Any]) -> bool:
+    """Whether more than chance makes it slower, and by so much that it is seen."""
+    times = call["times"]
+    return bool(times and times["low"] is not None and times["low"] > 1 and times["value"] >= _APART_FROM)
+
+
+def _times(value: float) -> str:
+    if value >= 10:
+        return f"{format_count(value)}x"
+    return f"{value:.2f}x" if value >= 0.1 else f"{value:.1g}x"
+
+
+def _times_cell(times: Mapping[str, Any] | None) -> str:
+    if not times:
+        return "-"
+    told = _times(times["value"])[:-1]
+    if times["low"] is None:
+        return told
+    return f"{told} ({_times(times['low'])[:-1]}-{_times(times['high'])[:-1]})"
+
+
+def _row(call: Mapping[str, Any]) -> tuple[str, ...]:
+    cells = (*_quantile_cells(call["recorded"]), *_quantile_cells(call["replayed"]))
+    return call["call"], format_count(call["count"]), *cells, _times_cell(call["times"])
+
+
+def _row_alone(call: Mapping[str, Any]) -> tuple[str, ...]:
+    cells = (*_quantile_cells(call["replayed"]), *_quantile_cells(call["response"]))
+    return call["call"], format_count(call["count"]), *cells
+
+
+def _quantile_cells(quantiles: Mapping[str, float] | None) -> tuple[str, ...]:
+    return tuple(format_duration_ns(quantiles[at]) if quantiles else "-" for at in _QUANTILES)
+
+
+def _like(document: Mapping[str, Any], targets: Sequence[Mapping[str, Any]]) -> str:
+    """What is set against what."""
+    level = document["recording"]["level"]
+    told = _LIKE[level]
+    apart = [call for one in targets for call in one.get("calls") or () if not call["recorded"]]
+    if level == "commands" and apart:
+        told += "; a sync call on a file is more than a flush, and not compared with it"
+    return told
+
+
+def _where(calls: Sequence[Mapping[str, Any]], *, details: bool) -> Iterator[str]:
+    """On which files the time was added."""
+    added = [
+        (file["added_ns"], call["call"], file["name"])
+        for call in calls
+        if details or _is_slower(call)
+        for file in call["files"]
+        if file["added_ns"] > 0
+    ]
+    added.sort(reverse=True)
+    shown = added if details else added[:_NAMED_MAX]
+    told = ", ".join(f"{call} on {PurePath(name).name} {format_duration_ns(more)}" for more, call, name in shown)
+    if told:
+        yield f"  longer in all by: {told}"
+
+
+def _asked_and_achieved(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    asked, achieved = one["asked"], one["achieved"]
+    way = "direct" if achieved["direct"] else "through the page cache"
+    if achieved["direct_files"]:
+        way = f"{achieved['direct_files']} of {len(document['recording']['files'])} files direct"
+    done = f"{format_count(achieved['count'])} of {format_count(asked['count'])} I/Os, {way}"
+    if asked["length_ns"] is None:
+        return f"{done} in {format_duration_ns(one['measured_ns'])}, as fast as possible"
+    if achieved["length_ns"] is None:
+        return f"{done}: ended before the first one"
+    lengths = format_duration_ns(asked["length_ns"]), format_duration_ns(achieved["length_ns"])
+    error = achieved["start_error_ns"]
+    starts = f"starts late by {format_duration_ns(error['p50'])}, p99 {format_duration_ns(error['p99'])}"
+    late = f"{format_count(achieved['late'] or 0)} late, {format_count(achieved['missed'] or 0)} missed"
+    return f"{done}; length {lengths[0]} asked, {lengths[1]} achieved; {starts} ({late})"
+
+
+def _warnings(document: Mapping[str, Any], one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
+    where = f"{one['target']}: " if several else ""
+    asked, achieved = one["asked"], one["achieved"]
+    for error in one["errors"]:
+        yield f"failed: {where}{error['count']} {error['operation']} with {error['name']}"
+    if achieved["count"] < asked["count"] and not one["errors"]:
+        yield f"warning: {where}{format_count(asked['count'] - achieved['count'])} I/Os were not issued: it was stopped"
+    late = achieved["late"] or 0
+    # of several targets the table tells it
+    if late > _LATE_SHARE_MAX * asked["count"] and not several:
+        told = "latency from the recorded start shows what they waited"
+        depth = document["recording"]["queue_depth"]
+        if not any(call["recorded"] for call in _calls(one)):
+            told = f"the recording tells no queue depth, and at most {depth} was outstanding (--queue-depth)"
+        yield f"warning: {format_count(late)} I/Os began more than 50 us after their time; {told}"
+    if asked["length_ns"] and (achieved["length_ns"] or 0) > (1 + _LENGTH_SHARE_MAX) * asked["length_ns"]:
+        share = achieved["length_ns"] / asked["length_ns"]
+        longer = f"{100 * (share - 1):.2g} % longer than" if share < 1.5 else f"{_times(share)} as long as"
+        yield f"warning: {where}it took {longer} recorded: the target did not keep up"
+    for finding in one["findings"]:
+        if finding["severity"] == "warning":
+            yield f"warning: {where}{finding['text']}"

@@ -1,0 +1,239 @@
+"""A load as the system calls of a followed program, each on its file and at its place there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.recording import READ, SYNC, WRITE, RecordedFile, RecordedThread, Recording, deepest, on_files
+from drivelab.model.system_calls import CLOSED_BEFORE
+from drivelab.model.units import format_count, format_duration_ns
+from drivelab.recordings.waits_between_threads import TimedCalls, waits_between_threads
+from drivelab.store.followed import FollowedFile, StoredFollowed
+from drivelab.trace.file_positions import NAMING, plain_path
+
+# by the name of a sync call its place in the addresses of its file, which tells the engine which one it is
+_SYNC_PLACES = {"fsync": 1, "fdatasync": 2, "sync_file_range": 3, "io_uring fsync": 1, "io_uring sync_file_range": 3}
+# operations of a followed program; a durable write is one by the flag of its file
+_OPERATIONS = {0: READ, 1: WRITE, 3: SYNC, 4: WRITE}
+_LARGEST = 1 << 30
+_FILES_MAX = 1024
+_VALUE_MAX = 1 << 60
+# between the end of the trace and when it was noted
+_CLOCK_SLACK_NS = 10_000_000_000
+_Numbers = NDArray[np.int64]
+# name of a file, and whether its descriptor had O_DIRECT, and O_DSYNC or O_SYNC
+_Opened = tuple[str, bool, bool]
+
+
+def read_followed_calls(stored: StoredFollowed) -> Recording:
+    """The calls of a followed program on files of its disk.
+
+    Parameters
+    ----------
+    stored : StoredFollowed
+        What was recorded of it.
+
+    Raises
+    ------
+    DrivelabError
+        B920: it has too many files. B921: it has numbers that no call can have. B922: it has no call that can be
+        issued again. S506: a table is damaged.
+    """
+    calls, notes = _issued(_sound(stored), stored.record.files)
+    unseen = stored.record.left_out.get(CLOSED_BEFORE, 0)
+    if unseen:
+        notes.append(f"not recorded, and not played: {format_count(unseen)} {CLOSED_BEFORE}")
+    if not calls.num_rows:
+        do = "play the commands of its disk: --commands"
+        raise DrivelabError("B922", "it holds no call on a file that was seen", where=str(stored.directory), do=do)
+    keys = _opened(calls)
+    opened = list(dict.fromkeys(keys))
+    if len(opened) > _FILES_MAX:
+        what = f"its calls are on {len(opened)} files, and {_FILES_MAX} are laid out at most"
+        raise DrivelabError("B920", what, where=str(stored.directory), do="play its commands: --commands")
+    place_of = {key: place for place, key in enumerate(opened)}
+    number = np.array([place_of[key] for key in keys], dtype=np.int64)
+    offset = _offsets(calls, number)
+    files = tuple(_files(calls, offset, opened, stored.record.files))
+    kinds = tuple(sorted(set(calls["call"].to_pylist())))
+    kind = pc.index_in(calls["call"], pa.array(kinds)).to_numpy(zero_copy_only=False).astype(np.int64)
+    recording = Recording(
+        source=stored.directory.name,
+        kind=f"system calls of {stored.record.program}",
+        threads=tuple(_threads(calls, number, offset, kind, stored.record.parents)),
+        direct=False,
+        notes=(*notes, *_notes_of_files(files, stored.record.files)),
+        level="calls",
+        calls=kinds,
+    )
+    return on_files(recording, files)
+
+
+def _sound(stored: StoredFollowed) -> pa.Table:
+    """All calls, in the order in which they began."""
+    calls = stored.calls().sort_by("start_ns")
+    for name in ("start_ns", "latency_ns", "offset_bytes", "size_bytes"):
+        bounds = pc.min_max(calls[name]).as_py()
+        if calls.num_rows and not 0 <= bounds["min"] <= bounds["max"] <= _VALUE_MAX:
+            what = (
+                f"the column {name} holds {bounds['min']} to {bounds['max']}, and no call is beyond 0 to {_VALUE_MAX}"
+            )
+            raise DrivelabError("B921", what, where=str(stored.directory))
+    spanned_ns = calls["start_ns"][-1].as_py() - calls["start_ns"][0].as_py() if calls.num_rows else 0
+    if spanned_ns > stored.record.duration_ns + _CLOCK_SLACK_NS:
+        spans = f"its calls span {format_duration_ns(spanned_ns)}"
+        what = f"{spans}, and it was followed for {format_duration_ns(stored.record.duration_ns)}: times of two clocks"
+        raise DrivelabError("B921", what, where=str(stored.directory))
+    return calls
+
+
+def _issued(calls: pa.Table, known: Mapping[str, FollowedFile]) -> tuple[pa.Table, list[str]]:
+    """The calls that are issued again, and what is said of the others."""
+    names = pa.array([plain_path(name) for name in calls["file"].to_pylist()], pa.string())
+    calls = calls.set_column(calls.column_names.index("file"), "file", names)
+    left_out: Counter[str] = Counter()
+    kept = []
+    for name, call, operation, size in zip(
+        *(calls[column].to_pylist() for column in ("file", "call", "operation", "size_bytes")), strict=True
+    ):
+        reason = _why_left_out(name, call, operation, size, known)
+        kept.append(not reason)
+        left_out[reason] += 1
+    notes = [f"left out: {format_count(count)} {reason}" for reason, count in left_out.most_common() if reason]
+    calls = calls.filter(pa.array(kept, pa.bool_()))
+    if "is_placed" not in calls.column_names:
+        calls = calls.append_column("is_placed", pc.is_in(calls["call"], pa.array(NAMING)))
+    unplaced = calls.num_rows - (pc.sum(calls["is_placed"]).as_py() or 0)
+    unplaced -= pc.sum(pc.and_(pc.equal(calls["operation"], 3), pc.invert(calls["is_placed"]))).as_py() or 0
+    if unplaced:
+        what = "call of which the place is" if unplaced == 1 else "calls of which the places are"
+        notes.append(f"{format_count(unplaced)} {what} not known: each follows the one before in its file")
+    return calls, notes
+
+
+def _why_left_out(name: str, call: str, operation: int, size: int, known: Mapping[str, FollowedFile]) -> str:
+    if not name:
+        return "calls on files that were not seen"
+    if operation == 3:
+        if name in known and known[name].kind == "directory":
+            return "sync calls on directories"
+        return "" if call in _SYNC_PLACES else f"calls of {call}, which are not issued again"
+    return "" if size else "reads that found nothing"
+
+
+def _offsets(calls: pa.Table, file: _Numbers) -> _Numbers:
+    """Places in their files: as recorded; where that is not known, behind the one before of the same process."""
+    offset: _Numbers = calls["offset_bytes"].to_numpy().astype(np.int64)
+    size, process = calls["size_bytes"].to_numpy().astype(np.int64), calls["process"].to_numpy()
+    operation = calls["operation"].to_numpy()
+    placed = calls["is_placed"].to_numpy(zero_copy_only=False)
+    names = calls["call"].to_pylist()
+    ends: dict[tuple[int, int, int], int] = {}
+    for place in np.flatnonzero(operation != 3).tolist():
+        of = (int(process[place]), int(file[place]), int(operation[place]))
+        if not placed[place]:
+            offset[place] = ends.get(of, 0)
+        ends[of] = int(offset[place] + size[place])
+    for place in np.flatnonzero(operation == 3).tolist():
+        offset[place] = _SYNC_PLACES[names[place]]
+    return offset
+
+
+def _opened(calls: pa.Table) -> list[_Opened]:
+    """By call its file, with the flags of its descriptor; a sync call needs none."""
+    names, operation = calls["file"].to_pylist(), calls["operation"].to_pylist()
+    direct = _direct(calls).tolist()
+    first: dict[str, _Opened] = {}
+    for name, is_direct, code in zip(names, direct, operation, strict=True):
+        if code != 3:
+            first.setdefault(name, (name, is_direct, code == 4))
+    return [
+        first.get(name, (name, False, False)) if code == 3 else (name, is_direct, code == 4)
+        for name, is_direct, code in zip(names, direct, operation, strict=True)
+    ]
+
+
+def _direct(calls: pa.Table) -> NDArray[np.bool_]:
+    """By call whether it bypassed the page cache; an older drivelab does not tell."""
+    if "is_direct" not in calls.column_names:
+        return np.zeros(calls.num_rows, dtype=np.bool_)
+    return np.asarray(calls["is_direct"].to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _files(
+    calls: pa.Table, offset: _Numbers, opened: list[_Opened], known: Mapping[str, FollowedFile]
+) -> Iterator[RecordedFile]:
+    of_name = {name: _file(calls, offset, name, known.get(name)) for name in {name for name, *_ in opened}}
+    for name, is_direct, is_durable in opened:
+        yield replace(of_name[name], is_direct=is_direct, is_durable=is_durable)
+
+
+def _file(calls: pa.Table, offset: _Numbers, name: str, known: FollowedFile | None) -> RecordedFile:
+    """How large a file was, and became, by what is known of it and by its calls."""
+    operation = calls["operation"].to_numpy()
+    mine = pc.equal(calls["file"], name).to_numpy(zero_copy_only=False) & (operation != 3)
+    thread, size = calls["thread"].to_numpy()[mine], calls["size_bytes"].to_numpy()[mine].astype(np.int64)
+    ends, reads = offset[mine] + size, operation[mine] == 0
+    facts = known or FollowedFile(size_bytes=0)
+    through_cache = reads & ~_direct(calls)[mine]
+    # what was read was there before, or had been written by then; what another thread had written may come later
+    # here, and a hole is read until then
+    missing = _read_beyond(ends, reads)
+    readable = max((_read_beyond(ends[thread == one], reads[thread == one]) for one in np.unique(thread)), default=0)
+    end = max(int(ends.max(initial=1)), facts.size_bytes)
+    begin = end if facts.kind == "other" else max(facts.size_bytes, missing)
+    return RecordedFile(
+        name=name,
+        size_bytes=begin,
+        end_bytes=end,
+        readable_bytes=max(begin, readable),
+        is_cached=2 * int(calls["bytes_read"].to_numpy()[mine][through_cache].sum()) < int(size[through_cache].sum()),
+    )
+
+
+def _read_beyond(ends: _Numbers, reads: NDArray[np.bool_]) -> int:
+    """How far reads, in their order among writes, went beyond what had been written."""
+    written = np.maximum.accumulate(np.where(reads, 0, ends)) if len(ends) else ends
+    return int(ends[reads & (ends > written)].max(initial=0))
+
+
+def _threads(
+    calls: pa.Table, file: _Numbers, offset: _Numbers, kind: _Numbers, parents: Mapping[int, int]
+) -> Iterator[RecordedThread]:
+    names, thread = np.unique(calls["thread"].to_numpy(), return_inverse=True)
+    start = calls["start_ns"].to_numpy().astype(np.int64)
+    latency = calls["latency_ns"].to_numpy().astype(np.int64)
+    size = np.minimum(calls["size_bytes"].to_numpy().astype(np.int64), _LARGEST)
+    operation = np.array([_OPERATIONS[code] for code in calls["operation"].to_pylist()], dtype=np.int64)
+    begin = int(start.min())
+    place_of = {int(name): place for place, name in enumerate(names)}
+    related = {place_of[one]: place_of[two] for one, two in parents.items() if one in place_of and two in place_of}
+    order = np.argsort(start, kind="stable")
+    path = pc.index_in(calls["file"], pc.unique(calls["file"])).to_numpy().astype(np.int64)
+    timed = TimedCalls(*(one[order] for one in (thread, start, start + latency, operation, path, offset, size)))
+    who, count = np.zeros_like(order), np.zeros_like(order)
+    who[order], count[order] = waits_between_threads(timed, related)
+    for one in range(len(names)):
+        chosen = order[thread[order] == one]
+        starts, latencies = start[chosen] - begin, latency[chosen]
+        found = RecordedThread(
+            starts, operation[chosen], offset[chosen], size[chosen], latencies, deepest(starts, latencies)
+        )
+        yield replace(found, call=kind[chosen], file=file[chosen], after_thread=who[chosen], after_count=count[chosen])
+
+
+def _notes_of_files(files: tuple[RecordedFile, ...], known: Mapping[str, FollowedFile]) -> Iterator[str]:
+    again = sum(known[name].inodes > 1 for name in {file.name for file in files} if name in known)
+    if again:
+        names = "1 file that was" if again == 1 else f"{format_count(again)} files that were"
+        yield f"{names} removed and made again is one file here: what making it costs is not played"
+    if not known:
+        yield "an older drivelab recorded it, without the sizes of files: they begin as small as they may"

@@ -1,0 +1,172 @@
+"""What a replay says: what voids its numbers before them, warnings behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drivelab.cli.replay_lines import replay_lines
+
+
+def document(*findings: dict[str, Any]) -> dict[str, Any]:
+    quantiles = {"p50_ns": 1e5, "p99_ns": 2e5, "max_ns": 3e5}
+    operation = {
+        "count": 10,
+        "recorded_count": 10,
+        "waited_ns": 10**6,
+        "recorded": None,
+        "replayed": quantiles,
+        "response": quantiles,
+    }
+    target = {
+        "target": "/srv",
+        "asked": {"count": 10, "length_ns": None, "queue_depth_max": 1},
+        "achieved": {
+            "count": 10,
+            "late": 0,
+            "missed": 0,
+            "direct_files": None,
+            "length_ns": None,
+            "start_late_ns_p50": None,
+            "start_late_ns_p99": None,
+            "backend": "uring",
+            "direct": True,
+            "queue_depth_max": 1,
+        },
+        "measured_ns": 10**6,
+        "waited_ns": 10**6,
+        "rank_ns": 10**6,
+        "errors": [],
+        "operations": {"write": operation},
+        "findings": list(findings),
+    }
+    return {
+        "targets": [target],
+        "speed": 0.0,
+        "recording": {"queue_depth": 1, "made_room": False, "level": "ios", "files": []},
+    }
+
+
+def finding(severity: str, text: str) -> dict[str, Any]:
+    return {"severity": severity, "text": text}
+
+
+def test_what_voids_the_numbers_is_said_before_them_and_once() -> None:
+    lines = list(replay_lines(document(finding("invalid", "memory answered"), finding("warning", "it was short"))))
+    assert lines[0] == "Not to be trusted on /srv: memory answered."
+    assert lines[1].startswith("On /srv this load's writes took ")
+    assert [line for line in lines if "memory answered" in line] == lines[:1]
+    assert lines[-1] == "  warning: it was short"
+
+
+def test_a_replay_that_holds_begins_with_its_answer() -> None:
+    lines = list(replay_lines(document()))
+    assert lines[0].startswith("On /srv this load's writes took ")
+    assert not any("trusted" in line for line in lines)
+
+
+def test_one_pass_each_ranks_nothing_for_sure() -> None:
+    told = document()
+    first, second = (told["targets"][0] | {"target": name} for name in ("/a", "/b"))
+    told["targets"] = [first, second | {"rank_ns": 3 * 10**6}]
+    assert next(iter(replay_lines(told))) == (
+        "/a looked best for this load: it took 1 ms there in all, 3.00x as long on /b; with one pass each that "
+        "may be chance."
+    )
+    told["targets"] = [first, second | {"rank_ns": 1_050_000}]
+    assert next(iter(replay_lines(told))) == (
+        "/a and /b cannot be told apart for this load: it took 1 ms and 1.05 ms in all."
+    )
+
+
+def test_the_gravest_warning_of_each_target_has_its_line() -> None:
+    three = [finding("warning", f"warning {number}") for number in range(3)]
+    first = document(*three)["targets"][0] | {"target": "/a"}
+    second = document(finding("warning", "all of it was late"))["targets"][0] | {"target": "/b"}
+    lines = list(replay_lines(document() | {"targets": [first, second]}))
+    assert lines[-3:] == ["  warning: /a: warning 0", "  warning: /b: all of it was late", "  warning: /a: warning 1"]
+
+
+def test_appends_that_become_overwrites_are_not_compared() -> None:
+    told = document()
+    told["recording"]["made_room"] = True
+    told["targets"][0]["operations"]["write"]["recorded"] = {"p50_ns": 3e5, "p99_ns": 4e5}
+    first = next(iter(replay_lines(told)))
+    assert "not comparable with the recorded 300 us" in first
+    assert "as long as recorded" not in first
+
+
+def call(name: str, times: tuple[float, float | None, float | None], **more: Any) -> dict[str, Any]:
+    value, low, high = times
+    there, here = ({"p50_ns": factor * 1e6, "p99_ns": factor * 9e6} for factor in (1, value))
+    found = {"call": name, "count": 123_456, "waited_ns": 10**9, "added_ns": 10**6, "recorded": there, "replayed": here}
+    return found | {"response": here, "times": {"value": value, "low": low, "high": high}, "files": []} | more
+
+
+def followed(*calls: dict[str, Any]) -> dict[str, Any]:
+    told = document()
+    told["recording"]["level"] = "calls"
+    told["targets"][0]["calls"] = list(calls)
+    return told
+
+
+def test_the_first_line_says_which_calls_became_slower_by_how_much_and_how_sure_that_is() -> None:
+    told = followed(
+        call("fdatasync", (2.31, 2.12, 2.61)), call("pread64", (1.5, 1.2, 1.9)), call("pwrite64", (1.5, 0.9, 1.9))
+    )
+    assert next(iter(replay_lines(told))) == (
+        "On /srv this load's fdatasync calls took 2.31x as long as recorded (median 2.31 ms against 1 ms; 95 % "
+        "interval 2.12x to 2.61x); slower too: pread64 1.50x."
+    )
+    told = followed(call("fdatasync", (0.5, 0.4, 0.6)), call("pread64", (1.05, 1.01, 1.1)))
+    assert next(iter(replay_lines(told))).endswith("interval 0.40x to 0.60x); none became slower.")
+    told = followed(call("fsync", (2.0, None, None)))
+    assert next(iter(replay_lines(told))).endswith("(median 2 ms against 1 ms; too few for an interval).")
+
+
+def test_the_table_has_room_on_a_screen_and_says_what_is_set_against_what() -> None:
+    told = followed(*(call(f"io_uring read{number}", (1234.5, 0.00123, 99_999.0)) for number in range(12)))
+    told["targets"][0]["findings"] = [finding("warning", f"warning {number}") for number in range(9)]
+    _, *lines = replay_lines(told)
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 25
+    assert "  4 more kinds of call took less: --details" in lines
+    assert "  calls against the same calls, on files laid out as the program had them" in lines
+    assert len(list(replay_lines(told, details=True))) > 25
+    told["recording"]["level"] = "commands"
+    told["targets"][0]["calls"] = [
+        call("write", (1, 1, 1)),
+        call("flush", (1, 1, 1)) | {"recorded": None, "times": None},
+    ]
+    assert any("a sync call on a file is more than a flush, and not compared" in line for line in replay_lines(told))
+
+
+def test_several_targets_have_a_row_each() -> None:
+    told = followed(call("fdatasync", (2.0, 1.5, 3.0)))
+    places = [f"/srv/of/a/long/name/{number:020}" for number in range(9)]
+    told["targets"] = [
+        told["targets"][0] | {"target": name, "rank_ns": 10**9 + number} for number, name in enumerate(places)
+    ]
+    _, *lines = replay_lines(told)
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 25
+    assert all(any(name[-10:] in line for line in lines) for name in places)
+
+
+def test_how_much_longer_it_took_is_told_so_that_it_can_be_read() -> None:
+    told = document()
+    told["speed"] = 1.0
+    target = told["targets"][0]
+    target["asked"]["length_ns"] = 10**9
+    target["achieved"]["start_error_ns"] = {"p50": 10, "p99": 20_000, "max": 30_000}
+    for length, words in ((1_030_000_000, "3 % longer than"), (4_400_000_000, "4.40x as long as"), (10**9, "")):
+        target["achieved"]["length_ns"] = length
+        text = "\n".join(replay_lines(told))
+        assert ("did not keep up" in text) is bool(words)
+        assert words in text
+        assert "starts late by 10 ns, p99 20 us (0 late, 0 missed)" in text
+
+
+def test_where_time_was_added_stands_by_file() -> None:
+    files = [{"name": "/data/wal", "count": 9, "added_ns": 5 * 10**9}, {"name": "/data/db", "count": 9, "added_ns": -5}]
+    lines = list(replay_lines(followed(call("fdatasync", (2.0, 1.5, 3.0), files=files))))
+    assert "  longer in all by: fdatasync on wal 5 s" in lines
