@@ -1,0 +1,197 @@
+"""Samples of the drives of many hosts, and what comes of comparing them: which is slow, the drive or its whole host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Singles = npt.NDArray[np.float32]
+Seconds = npt.NDArray[np.int64]
+Severity = Literal["extreme", "high", "moderate", "low", "minor"]
+
+# how far a day is slowed down, and what it counts
+SEVERITIES: Mapping[Severity, tuple[float, int]] = {
+    "extreme": (5.0, 100),
+    "high": (2.0, 25),
+    "moderate": (1.5, 10),
+    "low": (1.2, 5),
+    "minor": (1.0, 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HostSeries:
+    """What the drives of one host showed at the same times.
+
+    Attributes
+    ----------
+    cluster, host : str
+        Where it stands; the cluster is empty where nothing tells one.
+    drives : tuple of str
+        Names, one a column.
+    roles : tuple of str
+        Model or role of each drive, empty where it is not told: only drives of one role are peers.
+    time_s : numpy.ndarray
+        Seconds since 1970 (UTC), ascending, one a row.
+    latency, throughput : numpy.ndarray
+        One row a time, one column a drive, in any unit that all drives share; NaN is no sample.
+    """
+
+    cluster: str
+    host: str
+    drives: tuple[str, ...]
+    roles: tuple[str, ...]
+    time_s: Seconds
+    latency: Singles
+    throughput: Singles
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time in which a drive or host was slower than its peers.
+
+    Attributes
+    ----------
+    since_s, until_s : int
+        Seconds since 1970 (UTC) of the first and the last sample.
+    told_after_s : int
+        From the first sample to the one at which it is known.
+    """
+
+    since_s: int
+    until_s: int
+    told_after_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlowOne:
+    """A drive, or a host as a whole, that is slower than its peers under the same load.
+
+    Attributes
+    ----------
+    cluster, host, drive : str
+        Which one; of a whole host the drive is empty.
+    role : str
+        Model or role, where it is told.
+    ratio, ratio_low, ratio_high : float
+        What it takes over what its peers take while it is slow: the median, and its 95 % interval.
+    share : float
+        Part of its samples that lies in such times.
+    spans : tuple of Span
+        In order of time.
+    days : mapping of str to float
+        By date (UTC): how far that day is slowed down as a whole.
+    peer_count : int
+        Drives or hosts it was compared with.
+    is_from_the_start : bool
+        Whether the first of its samples is slow already.
+    latency : float
+        Median of its latency in these times, in the unit of the samples.
+    """
+
+    cluster: str
+    host: str
+    drive: str
+    role: str
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    share: float
+    spans: tuple[Span, ...]
+    days: Mapping[str, float]
+    peer_count: int
+    is_from_the_start: bool
+    latency: float
+
+    @property
+    def severities(self) -> dict[Severity, int]:
+        """How many days there are of each severity."""
+        found = dict.fromkeys(SEVERITIES, 0)
+        for slowdown in self.days.values():
+            found[next((name for name, (least, _) in SEVERITIES.items() if slowdown >= least), "minor")] += 1
+        return found
+
+    @property
+    def risk(self) -> int:
+        """Points of all days: 100 of an extreme one, 25 of a high, 10 of a moderate, 5 of a low, 1 of a minor."""
+        return sum(SEVERITIES[name][1] * days for name, days in self.severities.items())
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self) | {"severities": self.severities, "risk": self.risk}
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A drive or host of which nothing can be said, and why.
+
+    Attributes
+    ----------
+    cluster, host, drive : str
+        Which one; of a whole host the drive is empty.
+    why : str
+        What there is too little of.
+    """
+
+    cluster: str
+    host: str
+    drive: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetAnswer:
+    """Which drives and hosts are slow, and what could not be judged.
+
+    Attributes
+    ----------
+    drive_count, host_count, sample_count : int
+        What there was.
+    drive_dates : int
+        Dates on which a drive has samples, added up over all drives.
+    begin_s, end_s : int
+        Seconds since 1970 (UTC) of the first and the last sample.
+    drives, hosts : tuple of SlowOne
+        The slow ones, the worst first.
+    always_hosts : tuple of SlowOne
+        Hosts slower than the others on all of many dates: slow, or of other hardware.
+    odd_drives : tuple of SlowOne
+        Drives that were slower than chance makes on hardly a date, and about as many as it makes of so many dates.
+    odd_by_chance : float
+        How many of these chance alone makes, at most.
+    unjudged, hosts_unjudged : tuple of Unjudged
+        Drives that have too few peers or samples; hosts likewise.
+    least_ratios : mapping of str to mapping of str to float
+        By what is compared and by length of the window in seconds: from which ratio on it is odd, at most.
+    """
+
+    drive_count: int
+    host_count: int
+    sample_count: int
+    drive_dates: int
+    begin_s: int
+    end_s: int
+    drives: tuple[SlowOne, ...]
+    hosts: tuple[SlowOne, ...]
+    always_hosts: tuple[SlowOne, ...]
+    odd_drives: tuple[SlowOne, ...]
+    odd_by_chance: float
+    unjudged: tuple[Unjudged, ...]
+    hosts_unjudged: tuple[Unjudged, ...]
+    least_ratios: Mapping[str, Mapping[str, float]]
+
+    @property
+    def judged_drive_count(self) -> int:
+        """Drives that could be compared with others."""
+        return self.drive_count - len(self.unjudged)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        plain = asdict(self)
+        for name in ("drives", "hosts", "always_hosts", "odd_drives"):
+            plain[name] = [one.to_json() for one in getattr(self, name)]
+        return plain | {"judged_drive_count": self.judged_drive_count}
