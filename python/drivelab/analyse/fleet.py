@@ -156,7 +156,8 @@ def _judge(parts: Iterable[HostSeries], judge_pool: Callable[[list[_Group], int]
         with_samples = np.isfinite(logarithm(part.latency)).any(axis=0)
         beside = int(with_samples.sum())
         if beside <= PEERS_MIN:
-            why = f"{beside} beside each other, and it takes {PEERS_MIN + 1}" if with_samples.any() else "no latency"
+            what = "drives of one kind in the host" if part.host else "hosts of one kind"
+            why = f"{beside} {what}, and it takes {PEERS_MIN + 1} to compare" if beside else "no latency"
             few += [_unjudged(part, name, why) for name in part.drives]
         else:
             pools.setdefault((part.cluster, part.roles[0]), []).append(_Group.of(part))

@@ -66,7 +66,7 @@ def _spans(series: HostSeries, excess: Singles, inside: Flags, is_ending: Flags)
         part = rows[first:end]
         # the window that told it may have begun before: the slow part begins where samples are as those inside
         slow = np.flatnonzero(excess[part] > np.median(excess[part]) / 2)
-        begin = int(slow[0]) if len(slow) else 0
+        begin = int(slow[0]) if first and len(slow) else 0
         told = int(np.argmax(is_ending[part])) if is_ending[part].any() else len(part) - 1
         after_s = (max(told - begin, 0) + 1) * step_s
         found.append(Span(int(series.time_s[part[begin]]), int(series.time_s[part[-1]]), after_s))

@@ -38,11 +38,11 @@ class Window:
 
 # the longest alone tells little slowdowns from chance, and is given most of the alarms
 WINDOWS = (
-    Window(300, 0.05, 4.0, 1.6, 2.0),
-    Window(600, 0.1, 4.0, 1.45, 1.75),
-    Window(1800, 0.05, 3.0, 1.3, 1.5),
-    Window(5400, 0.1, 2.0, 1.15, 1.15),
-    Window(10_800, 0.7, 1.3, 1.1, 1.1),
+    Window(300, 0.05, 3.0, 1.6, 2.0),
+    Window(600, 0.25, 3.0, 1.45, 1.75),
+    Window(1800, 0.05, 2.5, 1.3, 1.5),
+    Window(5400, 0.05, 2.0, 1.15, 1.15),
+    Window(10_800, 0.6, 1.0, 1.1, 1.1),
 )
 ALARMS_PER_1000_DATES = sum(window.alarms_per_1000 for window in WINDOWS)
 # of a whole fleet of drives that are as their peers, how often one of them is called slow for sure

@@ -90,6 +90,11 @@ COMMANDS = (
         ("history /var/lib/etcd", "history /var/lib/etcd --out history.html", "history SERIAL --json"),
     ),
     Command(
+        "fleet",
+        "Which of many drives is slow, by monitoring data: the drive or its whole host?",
+        ("fleet odd samples/", "fleet odd monday.csv.gz tuesday.csv.gz --details", "fleet odd iostat.json --json"),
+    ),
+    Command(
         "report",
         "Write the report of runs: one page that opens offline, or Markdown, CSV, JSON.",
         (

@@ -113,8 +113,12 @@ def split_words(words: Sequence[str]) -> tuple[Kind | None, list[Path]]:
     Raises
     ------
     DrivelabError
-        U006: no file.
+        U006: no file, or samples of a fleet.
     """
+    if words[0] == "samples" and not Path(words[0]).exists():
+        what = "samples of many drives become no run: which drive is slow is asked of them"
+        do = shlex.join(["drivelab", "fleet", "odd", *(words[1:] or ["DIR"])])
+        raise DrivelabError("U006", what, where="drivelab import", do=do)
     first = _ALSO.get(words[0], words[0])
     is_kind = first in (AUTO, *KINDS)
     names = words[1:] if is_kind else words

@@ -10,7 +10,7 @@ from pathlib import Path
 from drivelab.interop.foreign import SourceText
 from drivelab.model.errors import DrivelabError
 
-_BYTES_MAX = 64 * 2**20
+BYTES_MAX = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,23 @@ def read_source(path: Path) -> SourceFile:
         if not path.is_file():
             raise DrivelabError("I506", _what_it_is(path), where=str(path))
         with path.open("rb") as file:
-            content = file.read(_BYTES_MAX + 1)
+            content = file.read(BYTES_MAX + 1)
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise DrivelabError("I506", f"it cannot be read: {why}", where=str(path)) from None
-    if len(content) > _BYTES_MAX:
-        raise DrivelabError("I508", f"the file is larger than {_BYTES_MAX // 2**20} MiB", where=str(path))
+    return source_of(path, content)
+
+
+def source_of(path: Path, content: bytes) -> SourceFile:
+    """What was read of a file as text.
+
+    Raises
+    ------
+    DrivelabError
+        I506: it is no text. I508: it is larger than 64 MiB.
+    """
+    if len(content) > BYTES_MAX:
+        raise DrivelabError("I508", f"the file is larger than {BYTES_MAX // 2**20} MiB", where=str(path))
     is_wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if b"\0" in content and not is_wide:
         what = "it is no text: it holds bytes of zero"

@@ -25,6 +25,7 @@ _BYTES = {
 _TIMES = {"read": "r_await", "write": "w_await", "trim": "d_await", "mixed": "await"}
 _HEADER = re.compile(r"^(?:[\d:]+(?: [AP]M)?\s+)?(Device:?|DEV)\s+(.*(?:r/s|tps)\b.*)$")
 _STAMP = re.compile(r"\d\d:\d\d:\d\d(?: [AP]M)?\s")
+_WHEN = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}[T ]\d\d:\d\d:\d\d\S*(?: [AP]M)?")
 _AVERAGE = "Average:"
 _NOTES = (
     "counters of the kernel: all I/O of a device, whoever issued it; what was asked for is not known",
@@ -56,7 +57,7 @@ def read_results(source: SourceText) -> ForeignFile:
     is_sar = re.search(r"^\S*.*\bDEV\s+tps\b", source.text, re.MULTILINE) is not None
     devices: dict[str, _Device] = {}
     report_count = 0
-    for report, line, name, row in _rows(source):
+    for report, line, _, name, row in rows_of(source):
         report_count = max(report_count, report + 1)
         devices.setdefault(name, _Device(line)).reports.append((report, row))
     notes = list(_NOTES)
@@ -75,16 +76,24 @@ def read_results(source: SourceText) -> ForeignFile:
     return ForeignFile(source, "sysstat", version[1] if version else "", tuple(trials), tuple(notes))
 
 
-def _rows(source: SourceText) -> Iterator[tuple[int, int, str, dict[str, float]]]:
-    """Number of the report, line, device, and its numbers by column."""
+def rows_of(source: SourceText) -> Iterator[tuple[int, int, str, str, dict[str, float]]]:
+    """Number of the report, line, what is printed of its time, device, and its numbers by column.
+
+    Raises
+    ------
+    DrivelabError
+        I503, I504: a number or a line that cannot be read.
+    """
     columns: Sequence[str] = ()
-    report, begins, last = -1, False, ""
+    report, begins, last, when = -1, False, "", ""
     for number, line in enumerate(source.text.splitlines(), start=1):
         text = line.strip()
         if match := _HEADER.match(text):
             columns, begins = match[2].split(), True
         elif not text:
             columns = ()
+        elif _WHEN.fullmatch(text):
+            columns, when = (), text
         elif columns and not text.startswith(_AVERAGE):
             stamp = _STAMP.match(text)
             time = stamp[0] if stamp else ""
@@ -95,7 +104,7 @@ def _rows(source: SourceText) -> Iterator[tuple[int, int, str, dict[str, float]]
                 raise broken_line(f"{text[:60]!r} has not one number for each column", source, number)
             cells = zip(columns, words[1:], strict=True)
             values = {name: number_of(cell.replace(",", "."), source, number, name) for name, cell in cells}
-            yield report, number, words[0], values
+            yield report, number, time.strip() or when, words[0], values
 
 
 def _trials(name: str, device: _Device, first: int, count: int, program: str) -> Iterator[ForeignTrial]:

@@ -228,6 +228,24 @@ _KINDS = (
     ErrorKind("I507", "a foreign format that is not read", "read which ones are: docs/how-to/import.md", EXIT_USAGE),
     ErrorKind("I508", "more results than a run should hold", "import the files in several runs", EXIT_USAGE),
     ErrorKind("I509", "results that are named twice", "name each file once", EXIT_USAGE),
+    ErrorKind(
+        "I510",
+        "samples without a time, a drive or a latency",
+        "name the columns of the first line: time,host,drive,throughput,latency",
+        EXIT_USAGE,
+    ),
+    ErrorKind(
+        "I511",
+        "latencies whose units cannot be told",
+        "write the unit into the name of the column, latency_us, or say it: --latency-unit us",
+        EXIT_USAGE,
+    ),
+    ErrorKind(
+        "I512",
+        "several samples of one drive at one time",
+        "add a column 'host', or name the directory whose folders are the hosts",
+        EXIT_USAGE,
+    ),
     # P: what an experiment asks for, and whether it can be planned
     ErrorKind("P701", "no such experiment", "list them: drivelab experiments", EXIT_USAGE),
     ErrorKind("P702", "an experiment or need that is not TOML", "correct the line that is named", EXIT_USAGE),

@@ -1,0 +1,137 @@
+"""Reads files and directories of samples of whatever program: which one a file is of, its contents tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from drivelab.interop.samples.collected import Collected
+from drivelab.interop.samples.counters import is_counters, read_counters
+from drivelab.interop.samples.reports import is_report, read_report
+from drivelab.interop.samples.tables import read_table, table_in
+from drivelab.interop.source_file import BYTES_MAX, source_of
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet import HostSeries
+
+_HEAD_BYTES = 1 << 16
+_ENDINGS = {".csv", ".tsv", ".txt", ".json", ".prom", ".om", ".log", ".out"}
+_PACKED = {".gz", ".bz2", ".zst", ".lz4"}
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What files hold.
+
+    Attributes
+    ----------
+    hosts : tuple of HostSeries
+        By name.
+    file_count : int
+        Files that were read.
+    has_unit : bool
+        Whether latencies are microseconds; otherwise nothing tells their unit.
+    notes : dict of str to int
+        What was left out, and how many of it.
+    """
+
+    hosts: tuple[HostSeries, ...]
+    file_count: int
+    has_unit: bool
+    notes: dict[str, int]
+
+
+def read_samples(paths: Sequence[Path], latency_unit: str = "") -> Samples:
+    """The samples of files, and of all files below directories.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Where nothing in a file of a directory tells its host, its folder is named after it.
+    latency_unit : str
+        ns, us, ms or s, where a file does not tell its unit.
+
+    Raises
+    ------
+    DrivelabError
+        I501 to I506, I508, I510 to I512: a file that cannot be read, or what cannot be judged.
+    """
+    collected = Collected(latency_unit)
+    seen: set[Path] = set()
+    for path in paths:
+        is_named = not path.is_dir()
+        for file in [path] if is_named else _files_below(path):
+            if (real := file.resolve()) in seen:
+                raise DrivelabError("I509", "it is named twice", where=str(file))
+            seen.add(real)
+            if not _read(file, collected, is_named=is_named):
+                collected.note("files that hold no samples", 1)
+    return Samples(tuple(collected.hosts()), len(seen), collected.has_unit, collected.notes)
+
+
+def _files_below(directory: Path) -> Iterator[Path]:
+    found = sorted(path for path in directory.rglob("*") if _is_looked_at(path))
+    if not found:
+        what = f"there is no file in it that ends with one of {', '.join(sorted(_ENDINGS))}"
+        raise DrivelabError("I505", what, where=str(directory), do="name the files themselves")
+    yield from found
+
+
+def _is_looked_at(path: Path) -> bool:
+    # macOS keeps attributes of a file in another one, that begins with a dot
+    return _ending(path) in _ENDINGS and not path.name.startswith(".") and path.is_file()
+
+
+def _ending(path: Path) -> str:
+    return Path(path.stem).suffix.lower() if path.suffix.lower() in _PACKED else path.suffix.lower()
+
+
+def _read(path: Path, collected: Collected, *, is_named: bool) -> bool:
+    """Take the samples of a file; False where it holds none and was not named itself."""
+    place = _place(path)
+    head = _begin(path, _HEAD_BYTES)
+    text = head.decode("utf-8-sig", errors="replace")
+    reader = next(
+        (read for is_it, read in ((is_report, read_report), (is_counters, read_counters)) if is_it(text)), None
+    )
+    if reader is not None:
+        reader(source_of(path, _begin(path, BYTES_MAX + 1)).source, place, collected)
+        return True
+    table = None if text.lstrip().startswith("{") else table_in(text)
+    if table is not None:
+        read_table(path, table, place, collected)
+        return True
+    if not is_named:
+        return False
+    if not text.strip():
+        raise DrivelabError("I501", "it is empty", where=str(path), do="name the file that holds the samples")
+    what = "it is no table of samples, no report of iostat or sar, and has no counters of node_exporter"
+    do = "name the columns in the first line: time,host,drive,throughput,latency"
+    raise DrivelabError("I501", what, where=str(path), do=do)
+
+
+def _place(path: Path) -> tuple[str, str]:
+    """Cluster and host of a file that tells neither: its folder is the host, and the folder around it the cluster."""
+    folders = path.resolve().parent
+    return folders.parent.name, folders.name
+
+
+def _begin(path: Path, size: int) -> bytes:
+    """The first bytes of a file, unpacked.
+
+    Raises
+    ------
+    DrivelabError
+        I506: it cannot be opened, or is cut off.
+    """
+    try:
+        if not path.is_file():
+            what = "it is a pipe or a device, and no regular file" if path.exists() else "there is no such file"
+            raise DrivelabError("I506", what, where=str(path))
+        with pa.input_stream(str(path), compression="detect") as stream:
+            return bytes(stream.read(size))
+    except (OSError, pa.ArrowInvalid) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise DrivelabError("I506", f"it cannot be read: {why}", where=str(path)) from None

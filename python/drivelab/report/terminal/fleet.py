@@ -1,0 +1,203 @@
+"""What drives of a fleet come to, as lines for a terminal: the answer, the slow ones, and what could not be judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+
+from drivelab.model.fleet import FleetAnswer, SlowOne, Span, Unjudged
+from drivelab.model.units import format_percent, format_wait_ns
+from drivelab.report.terminal.wrapped import WIDTH, table_lines, wrapped
+
+_ROWS_MAX = 8
+_NAMED_MAX = 4
+_REASONS_MAX = 3
+
+
+def fleet_lines(answer: FleetAnswer, notes: Mapping[str, int], *, plain: bool, has_details: bool = False) -> list[str]:
+    """The answer in one sentence, a table of what is slow, and what limits it: 25 lines at most, without details.
+
+    Parameters
+    ----------
+    answer : FleetAnswer
+        What came of the samples.
+    notes : mapping of str to int
+        What of the files was left out, and how many of it.
+    plain : bool
+        Whether the terminal knows ASCII only.
+    has_details : bool
+        Whether everything is told.
+    """
+    several = len({one.cluster for one in (*answer.drives, *answer.hosts)}) > 1
+    slow = [*answer.drives, *answer.hosts]
+    lines = wrapped(answer_sentence(answer, has_cluster=several), WIDTH, plain)
+    if slow:
+        lines += ["", *_table(slow if has_details else slow[:_ROWS_MAX], plain, has_cluster=several)]
+        if len(slow) > _ROWS_MAX and not has_details:
+            lines.append(f"and {len(slow) - _ROWS_MAX} more: --details")
+    lines.append("")
+    for text in _remarks(answer, notes):
+        lines += wrapped(f"- {text}", WIDTH, plain, "  ")
+    if has_details:
+        lines += ["", *(line for text in _details(answer) for line in wrapped(text, WIDTH, plain, "    "))]
+    return lines
+
+
+def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
+    """What the samples say, in one sentence, or in two where hosts are slow as well.
+
+    Parameters
+    ----------
+    answer : FleetAnswer
+        What came of the samples.
+    has_cluster : bool
+        Whether a host is named with its cluster.
+    """
+    if not answer.judged_drive_count and not answer.hosts:
+        first = answer.unjudged[0].why if answer.unjudged else "no samples"
+        return f"No drive can be judged: {first}."
+    told = []
+    if answer.drives:
+        worst, count = answer.drives[0], len(answer.drives)
+        of = f"{count:,} of {answer.drive_count:,} drives {'is' if count == 1 else 'are'} slow"
+        told.append(f"{of}{':' if count == 1 else ', the worst:'} {_drive_words(worst, has_cluster=has_cluster)}")
+    if answer.hosts:
+        whole, count = answer.hosts[0], len(answer.hosts)
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        told.append(
+            f"{'Host' if not told else 'host'} {_host_name(whole, has_cluster=has_cluster)}{more} as a whole is slow: "
+            f"{_ratio(whole)} what it usually takes beside the other hosts, {_since(whole)}"
+        )
+    if told:
+        return ". ".join([told[0], *(one[:1].upper() + one[1:] for one in told[1:])]) + "."
+    judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
+    return f"No drive is slower than its peers: {judged}{answer.drive_count:,} drives were compared."
+
+
+def _drive_words(one: SlowOne, *, has_cluster: bool) -> str:
+    told = f"first told after {one.spans[0].told_after_s} s of data"
+    return (
+        f"{one.drive} of {_host_name(one, has_cluster=has_cluster)} takes {_ratio(one)} what the other drives of its host take "
+        f"for the same load, {_since(one)} ({told})"
+    )
+
+
+def _host_name(one: SlowOne | Unjudged, *, has_cluster: bool) -> str:
+    return f"{one.cluster}/{one.host}" if has_cluster and one.cluster else one.host
+
+
+def _ratio(one: SlowOne) -> str:
+    return _times(one.ratio)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x" if ratio >= 2 else f"{ratio:.2f}x"
+
+
+def _since(one: SlowOne) -> str:
+    since = _when(one.spans[0].since_s)
+    if one.is_from_the_start:
+        return f"since its first sample, {since}"
+    return f"since {since}" if len(one.spans) == 1 else f"first at {since}"
+
+
+def _when(time_s: int) -> str:
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _table(slow: Sequence[SlowOne], plain: bool, *, has_cluster: bool) -> Iterator[str]:
+    rows = [("drive", "host", "since (UTC)", "slower by (95 %)", "of its time", "risk")]
+    for one in slow:
+        share = "always" if one.share > 0.995 else format_percent(one.share)
+        interval = f"{_times(one.ratio)} ({_times(one.ratio_low)[:-1]} to {_times(one.ratio_high)[:-1]})"
+        name = _host_name(one, has_cluster=has_cluster)
+        rows.append((one.drive or "whole host", name, _when(one.spans[0].since_s), interval, share, str(one.risk)))
+    yield from table_lines(rows, plain, left=3)
+
+
+def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
+    """What is beside the slow ones, and what could not be judged."""
+    if answer.drives or answer.hosts:
+        yield (
+            "risk: each date counts 100 (slowed down 5 times and more), 25 (2), 10 (1.5), 5 (1.2) or 1; "
+            f"of {_name_of_worst(answer)}: {_severity_words(answer)}"
+        )
+    if answer.odd_drives:
+        yield (
+            f"{len(answer.odd_drives)} more stood out for a while; chance alone makes up to "
+            f"{answer.odd_by_chance:.0f} of them in {answer.drive_dates:,} dates of drives: --details"
+        )
+    for cluster, found in groupby(sorted(answer.always_hosts, key=lambda one: one.cluster), lambda one: one.cluster):
+        hosts = list(found)
+        middle = _times(sorted(one.ratio for one in hosts)[len(hosts) // 2])
+        take = "host takes" if len(hosts) == 1 else "hosts take"
+        yield (
+            f"{len(hosts)} {take}{f' in {cluster}' if cluster else ''} {middle} what the others take, on all dates: "
+            f"other hardware, or slow as a whole: {_some([one.host for one in hosts])}"
+        )
+    for why, count in Counter(one.why for one in answer.unjudged).most_common(_REASONS_MAX):
+        of = _some(list(dict.fromkeys(one.host for one in answer.unjudged if one.why == why)))
+        yield f"cannot be judged: {count} {'drive' if count == 1 else 'drives'} of {of}: {why}"
+    if answer.hosts_unjudged:
+        of, why = _some([one.host for one in answer.hosts_unjudged]), answer.hosts_unjudged[0].why
+        yield f"whether a whole host is slow cannot be judged of {of}: {why}"
+    for text, count in list(notes.items())[:_REASONS_MAX]:
+        yield f"left out ({count:,}): {text}"
+    yield (
+        f"{answer.sample_count:,} samples of {answer.host_count:,} {'host' if answer.host_count == 1 else 'hosts'}, "
+        f"{_when(answer.begin_s)} to {_when(answer.end_s)} (UTC){_least_words(answer)}"
+    )
+
+
+def _name_of_worst(answer: FleetAnswer) -> str:
+    worst = (*answer.drives, *answer.hosts)[0]
+    return worst.drive or worst.host
+
+
+def _severity_words(answer: FleetAnswer) -> str:
+    worst = (*answer.drives, *answer.hosts)[0]
+    told = [f"{days} {name}" for name, days in worst.severities.items() if days]
+    return f"{', '.join(told)} {'date' if sum(worst.severities.values()) == 1 else 'dates'}"
+
+
+def _least_words(answer: FleetAnswer) -> str:
+    """From which slowdown on anything is found: of the shortest and of the longest window."""
+    least = [(int(window_s), ratio) for window_s, ratio in answer.least_ratios["drives"].items()]
+    if not least:
+        return ""
+    told = [
+        f"{_times(ratio)} for {format_wait_ns(window_s * 1e9)}" for window_s, ratio in sorted({least[0], least[-1]})
+    ]
+    return f"; found is what is slower by {' or '.join(told)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    if len(names) <= _NAMED_MAX:
+        return ", ".join(names)
+    return f"{', '.join(names[: _NAMED_MAX - 1])} and {len(names) - _NAMED_MAX + 1} more"
+
+
+def _details(answer: FleetAnswer) -> Iterator[str]:
+    """All spans and dates, what was odd, and everything that could not be judged."""
+    kinds = {"slow": (*answer.drives, *answer.hosts), "stood out": answer.odd_drives, "always": answer.always_hosts}
+    for kind, found in kinds.items():
+        for one in found:
+            name = (
+                f"{one.drive} of {_host_name(one, has_cluster=True)}"
+                if one.drive
+                else f"host {_host_name(one, has_cluster=True)}"
+            )
+            yield f"{kind}: {name}{f' ({one.role})' if one.role else ''}, {_ratio(one)}, {len(one.spans)} times"
+            yield f"  {'; '.join(_span_words(span) for span in one.spans)}"
+            yield f"  {', '.join(f'{date} {_times(slowdown)}' for date, slowdown in one.days.items())}"
+    for left in (*answer.unjudged, *answer.hosts_unjudged):
+        yield f"cannot be judged: {f'{left.drive} of ' if left.drive else ''}{_host_name(left, has_cluster=True)}: {left.why}"
+    for kind, least in answer.least_ratios.items():
+        told = (f"{_times(ratio)} for {format_wait_ns(int(window_s) * 1e9)}" for window_s, ratio in least.items())
+        yield f"{kind} are found from {', '.join(told)} on"
+
+
+def _span_words(span: Span) -> str:
+    return f"{_when(span.since_s)} to {_when(span.until_s)}"
