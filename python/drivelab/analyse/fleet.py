@@ -8,6 +8,7 @@ what it makes on one of a thousand dates of a drive, so that of many dates some 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,8 +28,9 @@ from drivelab.analyse.fleet_windows import (
 )
 from drivelab.model.fleet import FleetAnswer, HostSeries, Singles, SlowOne, Unjudged
 
-# if more than that of a host are slow all the time, they are drives of another kind
+# if more than that of a host differ by so much all the time, they are drives of another kind
 _OTHER_KIND_SHARE = 0.25
+_OTHER_KIND = math.log(1.25)
 _ALWAYS_SHARE = 0.9
 # the programs of one host are not those of another: less than that is no slow host
 _HOST_RATIO_MIN = 1.2
@@ -42,13 +44,15 @@ class _Group:
     windows: Windows
     dates: Dates
     load: Singles
+    load_above: Singles
     latency: Singles
 
     @classmethod
     def of(cls, series: HostSeries) -> _Group:
         windows = Windows(series.time_s, usual_step_s(series.time_s))
-        load, latency = (above_others(logarithm(one)) for one in (series.throughput, series.latency))
-        return cls(series, windows, dates_of(series.time_s), load, latency)
+        load = logarithm(series.throughput)
+        above = (above_others(load), above_others(logarithm(series.latency)))
+        return cls(series, windows, dates_of(series.time_s), load, *above)
 
     def drive_dates(self) -> int:
         return sum(int(np.isfinite(self.latency[rows]).any(axis=0).sum()) for rows in self.dates.rows())
@@ -170,16 +174,26 @@ def _unjudged(series: HostSeries, name: str, why: str) -> Unjudged:
 
 
 def _judge_drives(pool: list[_Group], all_dates: int) -> _Found:
-    curve = load_curve((group.load, group.latency) for group in pool)
-    raw = [group.latency - curve.at(group.load) for group in pool]
-    excess = less_usual(list(zip(raw, (group.dates for group in pool), strict=True)))
-    return _judged(pool, raw, excess, all_dates)
+    kept, unjudged = [], []
+    for group, beside in zip(pool, _beside_peers(pool), strict=True):
+        usual = median_of_columns(beside)
+        apart = max(int((usual > _OTHER_KIND).sum()), int((usual < -_OTHER_KIND).sum()))
+        if apart > max(1, _OTHER_KIND_SHARE * len(usual)):
+            why = f"{apart} of {len(usual)} differ from the others all the time: tell their models in a column 'model'"
+            unjudged += [_unjudged(group.series, name, why) for name in group.series.drives]
+        else:
+            kept.append(group)
+    if not kept:
+        return _Found(unjudged=tuple(unjudged))
+    raw = _beside_peers(kept)
+    excess = less_usual(list(zip(raw, (group.dates for group in kept), strict=True)))
+    found = _judged(kept, raw, excess, all_dates)
+    return replace(found, unjudged=(*found.unjudged, *unjudged))
 
 
 def _judge_hosts(pool: list[_Group], all_dates: int) -> _Found:
     """Hosts differ by their hardware: each by what it usually shows, where there are dates enough to know it."""
-    curve = load_curve((group.load, group.latency) for group in pool)
-    raw = [group.latency - curve.at(group.load) for group in pool]
+    raw = _beside_peers(pool)
     usual = less_usual(list(zip(raw, (group.dates for group in pool), strict=True)), is_bounded=False)
     found = _judged(pool, usual, usual, all_dates, _HOST_RATIO_MIN)
     always = _always_slow(pool, raw, found.limits)
@@ -187,37 +201,37 @@ def _judge_hosts(pool: list[_Group], all_dates: int) -> _Found:
     return replace(found, always=tuple(one for one in always if is_known and one.host not in _hosts(found.slow)))
 
 
+def _beside_peers(pool: Sequence[_Group]) -> list[Singles]:
+    """How far samples lie above those of the peers, less what is due to load."""
+    curve = load_curve((group.load, group.load_above, group.latency) for group in pool)
+    return [group.latency - curve.due(group.load, group.load_above) for group in pool]
+
+
 def _hosts(found: Iterable[SlowOne]) -> set[str]:
     return {one.host for one in found}
 
 
 def _judged(
-    pool: list[_Group], raw: list[Singles], excess: list[Singles], all_dates: int, least: float = 1.0
+    pool: list[_Group], raw: list[Singles], excess: list[Singles], all_dates: int, ratio_min: float = 1.0
 ) -> _Found:
     """Who of groups that are alike is slow or odd by `excess`; `raw` is what is told of it."""
     dates = sum(group.drive_dates() for group in pool)
     windows = (group.windows for group in pool)
-    limits = thresholds(list(zip(excess, windows, strict=True)), dates, max(all_dates, 1), least)
+    limits = thresholds(list(zip(excess, windows, strict=True)), dates, max(all_dates, 1), ratio_min)
     drives = sum(len(group.series.drives) for group in pool)
     slow: list[SlowOne] = []
     odd: list[SlowOne] = []
     unjudged: list[Unjudged] = []
+    least = min((limit.odd for limit in limits), default=0.0)
     for group, own, beside in zip(pool, excess, raw, strict=True):
         is_inside, is_ending = odd_rows(own, group.windows, [(limit.window_s, limit.odd) for limit in limits])
         _, is_sure = odd_rows(own, group.windows, [(limit.window_s, limit.sure) for limit in limits])
         on_dates = np.array([is_ending[rows].any(axis=0) for rows in group.dates.rows()]).sum(axis=0)
         is_slow = is_sure.any(axis=0) | (on_dates > dates_by_chance(drives, len(group.dates.days)))
-        always = is_inside.sum(axis=0) > _ALWAYS_SHARE * np.isfinite(own).sum(axis=0)
-        kinds = int((is_slow & always).sum())
-        if kinds > max(1, _OTHER_KIND_SHARE * len(group.series.drives)):
-            why = (
-                f"{kinds} of {len(group.series.drives)} are slower all the time: give their models in a column 'model'"
-            )
-            unjudged += [_unjudged(group.series, name, why) for name in group.series.drives]
-            continue
         for column, name in enumerate(group.series.drives):
             if on_dates[column]:
-                one = slow_one(group.series, column, beside[:, column], is_inside[:, column], is_ending[:, column])
+                flags = (is_inside[:, column], is_ending[:, column])
+                one = slow_one(group.series, column, beside[:, column], *flags, least)
                 (slow if is_slow[column] else odd).append(one)
             elif not _is_judged(own[:, column], group.windows, limits):
                 unjudged.append(_unjudged(group.series, name, "too few samples beside its peers"))
@@ -236,4 +250,5 @@ def _always_slow(pool: list[_Group], raw: list[Singles], limits: Sequence[Thresh
         is_inside, is_ending = odd_rows(beside, group.windows, longest)
         always = is_inside.sum(axis=0) > _ALWAYS_SHARE * np.isfinite(beside).sum(axis=0)
         for column in np.flatnonzero(always & is_inside.any(axis=0)):
-            yield slow_one(group.series, int(column), beside[:, column], is_inside[:, column], is_ending[:, column])
+            flags = (is_inside[:, column], is_ending[:, column])
+            yield slow_one(group.series, int(column), beside[:, column], *flags, longest[0][1])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from drivelab.model.fleet import Singles
 
 PEERS_MIN = 3
-_LOAD_BINS = 16
+_LOAD_BINS = 12
 _CURVE_SAMPLES = 400_000
 # of as many samples a drive hardly sets the curve that it is held to
 _BIN_SAMPLES_MIN = 200
@@ -24,22 +24,37 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LoadCurve:
-    """What more load than the peers' does to the latency, beside theirs.
+    """What load does to the latency of drives that are alike.
 
     Attributes
     ----------
     load, latency : numpy.ndarray
-        Logarithms of ratios to the peers; of two or more points straight between them, beyond them as the last.
+        Logarithms, straight between these points and beyond them; the latency but for a constant.
     """
 
     load: Floats
     latency: Floats
 
-    def at(self, load: Singles) -> Singles:
-        """Logarithm of the ratio of latencies that is due to a load; 0 where the load is not known."""
+    def due(self, load: Singles, above: Singles) -> Singles:
+        """Logarithm of the ratio of latencies that is due to a load; 0 where it is not known.
+
+        Parameters
+        ----------
+        load : numpy.ndarray
+            Logarithm of the throughput of each drive.
+        above : numpy.ndarray
+            How far it lies above that of the peers.
+        """
         if not len(self.load):
             return np.zeros_like(load)
-        found = np.interp(np.nan_to_num(load), self.load, self.latency)
+        return np.asarray(np.nan_to_num(self._at(load) - self._at(load - above)), dtype=np.float32)
+
+    def _at(self, load: Singles) -> Singles:
+        found = np.interp(load, self.load, self.latency)
+        for end, beside in ((0, 1), (-1, -2)):
+            slope = (self.latency[beside] - self.latency[end]) / (self.load[beside] - self.load[end])
+            beyond = load < self.load[0] if end == 0 else load > self.load[-1]
+            found = np.where(beyond, self.latency[end] + slope * (load - self.load[end]), found)
         return np.asarray(found, dtype=np.float32)
 
 
@@ -70,23 +85,44 @@ def above_others(values: Singles) -> Singles:
     return np.asarray(np.where(others >= PEERS_MIN, values - middle, np.nan), dtype=np.float32)
 
 
-def load_curve(pairs: Iterable[tuple[Singles, Singles]]) -> LoadCurve:
-    """The curve that many drives have in common: medians of the latency in bins of load.
+def load_curve(groups: Iterable[tuple[Singles, Singles, Singles]]) -> LoadCurve:
+    """The curve that drives have in common, by how they differ from their peers at the same time.
+
+    Its slope is told by pairs of a drive and its peers, half way between their loads: between the third of them with
+    the most load beside the peers and the third with the least, in medians. So what all of a host do at a time, and
+    what each drive always does, has no part in it.
 
     Parameters
     ----------
-    pairs : iterable of (load, latency)
-        Both above those of the peers, of as many hosts as there are.
+    groups : iterable of (load, load above the peers, latency above the peers)
+        Logarithms, of as many hosts as there are.
     """
-    known = [(load[both], latency[both]) for load, latency in pairs for both in [np.isfinite(load + latency)]]
-    loads = np.concatenate([load for load, _ in known]).astype(np.float64)
-    latencies = np.concatenate([latency for _, latency in known]).astype(np.float64)
-    step = max(1, len(loads) // _CURVE_SAMPLES)
-    loads, latencies = loads[::step], latencies[::step]
-    bins = min(_LOAD_BINS, len(loads) // _BIN_SAMPLES_MIN)
-    if bins < 2 or np.ptp(loads) == 0:
+    known = [
+        (load[there] - above[there] / 2, above[there], latency[there])
+        for load, above, latency in groups
+        for there in [np.isfinite(above + latency)]
+    ]
+    middles, aboves, latencies = (np.concatenate(part).astype(np.float64) for part in zip(*known, strict=True))
+    step = max(1, len(middles) // _CURVE_SAMPLES)
+    middles, aboves, latencies = middles[::step], aboves[::step], latencies[::step]
+    bins = min(_LOAD_BINS, len(middles) // _BIN_SAMPLES_MIN)
+    if not bins:
         return LoadCurve(np.empty(0), np.empty(0))
-    order = np.argsort(loads, kind="stable")
+    order = np.argsort(middles, kind="stable")
     parts = np.array_split(order, bins)
-    found = sorted({float(np.median(loads[part])): float(np.median(latencies[part])) for part in parts}.items())
-    return LoadCurve(np.array([one for one, _ in found]), np.array([one for _, one in found]))
+    slopes = [_slope(aboves[part], latencies[part]) for part in parts]
+    edges = np.array([middles[part[0]] for part in parts] + [middles[order[-1]]])
+    heights = np.concatenate([[0.0], np.cumsum(np.array(slopes) * np.diff(edges))])
+    wide = np.flatnonzero(np.diff(edges, prepend=-np.inf) > 0)
+    if len(wide) < 2:
+        return LoadCurve(np.empty(0), np.empty(0))
+    return LoadCurve(edges[wide], heights[wide])
+
+
+def _slope(above: Floats, latency: Floats) -> float:
+    """How much latency goes with load, in medians of the outer thirds."""
+    order = np.argsort(above, kind="stable")
+    third = max(len(order) // 3, 1)
+    low, high = order[:third], order[-third:]
+    run = float(np.median(above[high]) - np.median(above[low]))
+    return float(np.median(latency[high]) - np.median(latency[low])) / run if run > 0 else 0.0

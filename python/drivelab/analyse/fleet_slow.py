@@ -13,10 +13,13 @@ from drivelab.analyse.quantile import quantile_estimate_from_series
 from drivelab.model.fleet import HostSeries, Singles, SlowOne, Span
 
 Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
 _PLAIN_SAMPLES = 20_000
 
 
-def slow_one(series: HostSeries, column: int, excess: Singles, is_inside: Flags, is_ending: Flags) -> SlowOne:
+def slow_one(
+    series: HostSeries, column: int, excess: Singles, is_inside: Flags, is_ending: Flags, least: float
+) -> SlowOne:
     """A drive of a host, or a host of a cluster, with the samples in which it was slower than its peers.
 
     Parameters
@@ -29,13 +32,18 @@ def slow_one(series: HostSeries, column: int, excess: Singles, is_inside: Flags,
         Logarithm of its ratio to the peers, by row.
     is_inside, is_ending : numpy.ndarray
         Which samples lie in windows that are odd, and with which ones such a window ends; one at least.
+    least : float
+        Excess from which on the longest windows are odd.
     """
     known = np.isfinite(excess)
-    inside = is_inside & known
+    pieces = [_trimmed(excess, piece, least / 2) for piece in _pieces(np.flatnonzero(known), is_inside[known])]
+    inside = np.zeros(len(excess), dtype=bool)
+    for piece in pieces:
+        inside[piece] = True
     values = np.exp(excess[inside].astype(np.float64))
     step = max(1, len(values) // _PLAIN_SAMPLES)
     found = quantile_estimate_from_series(values[::step], 0.5, "1")
-    spans = _spans(series, excess, inside, is_ending)
+    spans = tuple(_span(series, piece, is_ending) for piece in pieces)
     first_s = int(series.time_s[np.flatnonzero(known)[0]])
     name = series.drives[column]
     return SlowOne(
@@ -55,22 +63,28 @@ def slow_one(series: HostSeries, column: int, excess: Singles, is_inside: Flags,
     )
 
 
-def _spans(series: HostSeries, excess: Singles, inside: Flags, is_ending: Flags) -> tuple[Span, ...]:
-    """Times without a sample that is not slow; what has no sample, a night for instance, ends none."""
-    step_s = usual_step_s(series.time_s)
-    rows = np.flatnonzero(np.isfinite(excess))
-    flags = inside[rows].astype(np.int8)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags, [0]])))
-    found = []
-    for first, end in edges.reshape(-1, 2):
-        part = rows[first:end]
-        # the window that told it may have begun before: the slow part begins where samples are as those inside
-        slow = np.flatnonzero(excess[part] > np.median(excess[part]) / 2)
-        begin = int(slow[0]) if first and len(slow) else 0
-        told = int(np.argmax(is_ending[part])) if is_ending[part].any() else len(part) - 1
-        after_s = (max(told - begin, 0) + 1) * step_s
-        found.append(Span(int(series.time_s[part[begin]]), int(series.time_s[part[-1]]), after_s))
-    return tuple(found)
+def _pieces(rows: Rows, flags: Flags) -> list[Rows]:
+    """The flagged rows that lie beside each other; what has no sample, a night for instance, parts none."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return [rows[first:end] for first, end in edges.reshape(-1, 2)]
+
+
+def _trimmed(excess: Singles, rows: Rows, offset: float) -> Rows:
+    """Of rows the part with the largest sum above an offset: windows reach beyond what made them odd."""
+    # one sample far out counts as much as a few
+    above = np.clip(excess[rows].astype(np.float64), -4 * offset, 8 * offset) - offset
+    sums = np.concatenate([[0.0], np.cumsum(above)])
+    end = int(np.argmax(sums - np.minimum.accumulate(sums)))
+    begin = int(np.argmin(sums[: end + 1]))
+    return rows[begin:end] if end > begin else rows
+
+
+def _span(series: HostSeries, rows: Rows, is_ending: Flags) -> Span:
+    """From the first row to the last, and how much data there is until a window told it."""
+    told = rows[is_ending[rows]]
+    until_row = told[0] if len(told) else rows[-1]
+    count = int((rows <= until_row).sum())
+    return Span(int(series.time_s[rows[0]]), int(series.time_s[rows[-1]]), count * usual_step_s(series.time_s))
 
 
 def _days(series: HostSeries, excess: Singles, inside: Flags) -> dict[str, float]:

@@ -38,15 +38,17 @@ class Window:
 
 # the longest alone tells little slowdowns from chance, and is given most of the alarms
 WINDOWS = (
-    Window(300, 0.05, 3.0, 1.6, 2.0),
-    Window(600, 0.25, 3.0, 1.45, 1.75),
-    Window(1800, 0.05, 2.5, 1.3, 1.5),
-    Window(5400, 0.05, 2.0, 1.15, 1.15),
-    Window(10_800, 0.6, 1.0, 1.1, 1.1),
+    Window(300, 0.02, 3.0, 1.7, 2.0),
+    Window(600, 0.2, 3.0, 1.4, 1.75),
+    Window(1800, 0.02, 2.5, 1.35, 1.5),
+    Window(5400, 0.05, 2.0, 1.2, 1.2),
+    Window(10_800, 0.5, 1.0, 1.1, 1.1),
 )
 ALARMS_PER_1000_DATES = sum(window.alarms_per_1000 for window in WINDOWS)
 # of a whole fleet of drives that are as their peers, how often one of them is called slow for sure
 _SURE_CHANCE = 0.05
+# dates beside each other may have one cause, which passes
+_SURE_DATES_MIN = 3
 # the ends of the spread are heavier or lighter than those of the normal distribution; by so much they may be
 _TAIL = 0.01
 _TAIL_RATIOS = (0.85, 1.3)
@@ -55,6 +57,7 @@ _SPANNED_SHARE = 0.95
 _FILLED_SHARE = 0.5
 _MAD = 1.4826
 _VALUES_MIN = 8
+_PASSES = 4
 
 Flags = npt.NDArray[np.bool_]
 
@@ -168,7 +171,7 @@ def thresholds(
 def dates_by_chance(drives: int, dates: int) -> int:
     """On how many dates none of so many drives that are as their peers is odd by chance: one more makes it sure."""
     share = ALARMS_PER_1000_DATES / 1000
-    for count in range(1, dates + 1):
+    for count in range(_SURE_DATES_MIN, dates + 1):
         # one term more is as good as the tail: the next ones are a thousand times smaller
         if drives * math.comb(dates, count) * share**count < _SURE_CHANCE:
             return count - 1
@@ -178,13 +181,17 @@ def dates_by_chance(drives: int, dates: int) -> int:
 def _beyond_chance(values: Singles, chance: float) -> float:
     """Beyond what so small a share of the medians of drives that are alike would lie.
 
-    The middle half sets the scale and the outer hundredth above corrects it, within bounds: a few slow drives
-    raise neither.
+    The middle half sets the scale and the outer hundredth above corrects it, within bounds. What lies beyond is slow
+    and none of them: it is left out, and all is done again.
     """
     normal = NormalDist()
-    scale = _MAD * float(np.median(np.abs(values)))
-    tail = float(np.quantile(values, 1 - _TAIL)) / normal.inv_cdf(1 - _TAIL)
-    return float(np.clip(tail, _TAIL_RATIOS[0] * scale, _TAIL_RATIOS[1] * scale)) * normal.inv_cdf(1 - chance)
+    limit = math.inf
+    for _ in range(_PASSES):
+        values = values[values <= limit]
+        scale = _MAD * float(np.median(np.abs(values)))
+        tail = float(np.quantile(values, 1 - _TAIL)) / normal.inv_cdf(1 - _TAIL)
+        limit = float(np.clip(tail, _TAIL_RATIOS[0] * scale, _TAIL_RATIOS[1] * scale)) * normal.inv_cdf(1 - chance)
+    return limit
 
 
 def odd_rows(excess: Singles, windows: Windows, limits: Iterable[tuple[int, float]]) -> tuple[Flags, Flags]:

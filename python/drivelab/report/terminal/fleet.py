@@ -77,11 +77,10 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
 
 
 def _drive_words(one: SlowOne, *, has_cluster: bool) -> str:
+    name = f"{one.drive} of {_host_name(one, has_cluster=has_cluster)}"
     told = f"first told after {one.spans[0].told_after_s} s of data"
-    return (
-        f"{one.drive} of {_host_name(one, has_cluster=has_cluster)} takes {_ratio(one)} what the other drives of its host take "
-        f"for the same load, {_since(one)} ({told})"
-    )
+    what = "what the other drives of its host take for the same load"
+    return f"{name} takes {_ratio(one)} {what}, {_since(one)} ({told})"
 
 
 def _host_name(one: SlowOne | Unjudged, *, has_cluster: bool) -> str:
@@ -193,7 +192,8 @@ def _details(answer: FleetAnswer) -> Iterator[str]:
             yield f"  {'; '.join(_span_words(span) for span in one.spans)}"
             yield f"  {', '.join(f'{date} {_times(slowdown)}' for date, slowdown in one.days.items())}"
     for left in (*answer.unjudged, *answer.hosts_unjudged):
-        yield f"cannot be judged: {f'{left.drive} of ' if left.drive else ''}{_host_name(left, has_cluster=True)}: {left.why}"
+        name = _host_name(left, has_cluster=True)
+        yield f"cannot be judged: {f'{left.drive} of ' if left.drive else ''}{name}: {left.why}"
     for kind, least in answer.least_ratios.items():
         told = (f"{_times(ratio)} for {format_wait_ns(int(window_s) * 1e9)}" for window_s, ratio in least.items())
         yield f"{kind} are found from {', '.join(told)} on"
