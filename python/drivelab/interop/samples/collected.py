@@ -86,15 +86,15 @@ class Collected:
         """
         host = self._hosts.setdefault(place, _Host())
         names, codes = drives
-        number = np.array(
-            [-1 if _NO_DRIVE.fullmatch(name) else host.drives.setdefault(name, len(host.drives)) for name in names],
-            dtype=np.int32,
-        )
-        host.roles.update(roles)
-        own = number[codes]
+        self.note("lines without a time", int((time_s < 0).sum()))
         with np.errstate(invalid="ignore"):
             self.note("latencies below 0", int((latency < 0).sum()))
-        self.note("lines without a time", int((time_s < 0).sum()))
+        number = np.full(len(names), -1, dtype=np.int32)
+        for code in np.unique(codes[time_s >= 0]):
+            if not _NO_DRIVE.fullmatch(names[code]):
+                number[code] = host.drives.setdefault(names[code], len(host.drives))
+        host.roles.update(roles)
+        own = number[codes]
         kept = (own >= 0) & (time_s >= 0)
         numbers = (latency[kept].astype(np.float32), throughput[kept].astype(np.float32))
         host.parts.append((own[kept], time_s[kept], *numbers))

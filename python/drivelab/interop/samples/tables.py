@@ -150,7 +150,7 @@ def _unread(error: pa.ArrowInvalid, path: Path) -> DrivelabError:
     text = str(error)
     found = re.search(r"In CSV column #(\d+):(?: Row #(\d+):)? (.*)", text, re.DOTALL)
     if found:
-        line = f":{int(found[2]) + 1}" if found[2] else ""
+        line = f":{found[2]}" if found[2] else ""
         return DrivelabError("I503", f"column {int(found[1]) + 1}: {found[3][:80]}", where=f"{path}{line}")
     if "Empty CSV" in text:
         return DrivelabError("I505", "there is no sample below its first line", where=str(path))

@@ -1,0 +1,92 @@
+"""``drivelab fleet``: the answer first, in few lines, and everything as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "analyse"))
+
+from simulated_fleet import Fleet, Slowdown
+
+from drivelab.analyse.fleet import judge_fleet
+from drivelab.cli.main import run
+from drivelab.report.terminal.fleet import fleet_lines
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "fleet"
+
+
+def lines_of(fleet: Fleet, seed: int = 1, *, has_details: bool = False) -> list[str]:
+    """What is printed of a made-up fleet."""
+    return fleet_lines(judge_fleet(fleet.made(seed)), {}, plain=True, has_details=has_details)
+
+
+def test_the_slow_drive_is_named_in_the_first_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "odd", str(GOLDEN)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("1 of 36 drives is slow: disk11 of host_22 takes 2.")
+    assert "since its first sample, 2022-07-20 13:00" in " ".join(lines[:3])
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert "whole host is slow cannot be judged" in " ".join(lines)
+
+
+def test_json_has_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "odd", str(GOLDEN), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["host"], one["drive"]) for one in found["drives"]] == [("host_22", "disk11")]
+    assert found["latency_unit"] is None
+    assert (found["file_count"], found["drive_count"], found["judged_drive_count"]) == (3, 36, 36)
+    assert found["drives"][0]["severities"]["high"] == 1
+
+
+def test_details_name_all_times(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "odd", str(GOLDEN), "--details", "--latency-unit", "us"]) == 0
+    assert "2022-07-20 13:00 to 2022-07-20 16:00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "do"),
+    [
+        (["fleet", "odd"], "drivelab fleet odd DIR"),
+        (["fleet", "samples/"], "drivelab fleet odd samples/"),
+        (["import", "samples", "a b"], "drivelab fleet odd 'a b'"),
+    ],
+)
+def test_a_question_that_is_not_understood_says_what_is(
+    arguments: list[str], do: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    assert f"do:    {do}\n" in capsys.readouterr().err
+
+
+def test_what_cannot_be_judged_is_not_told_as_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{1658149215 + 15 * row},d{drive},5" for row in range(200) for drive in range(2)]
+    (tmp_path / "a.csv").write_text("\n".join(["ts,drive,latency", *lines]))
+    assert run(["fleet", "odd", str(tmp_path)]) == 4
+    printed = capsys.readouterr()
+    assert printed.out.startswith("No drive can be judged: 2 drives of one kind in the host, and it takes 4")
+    assert printed.err == "nothing could be judged\n"
+
+
+def test_many_slow_drives_leave_the_answer_within_25_lines() -> None:
+    many = [Slowdown(f"h{host}", f"disk{host}", 2.5) for host in range(1, 13)]
+    fleet = Fleet(hosts=14, dates=1, slowdowns=[*many, Slowdown("h9", "", 1.5)])
+    lines = lines_of(fleet)
+    assert len(lines) <= 25
+    assert lines[0].startswith("12 of 168 drives are slow, the worst: ")
+    assert any("more: --details" in line for line in lines)
+    assert len(lines_of(fleet, has_details=True)) > 40
+
+
+def test_a_fleet_without_a_slow_drive_says_so_in_one_line() -> None:
+    assert lines_of(Fleet(), 3)[0] == "No drive is slower than its peers: all 96 drives were compared."
+
+
+def test_a_whole_host_is_told_with_its_ratio() -> None:
+    lines = lines_of(Fleet(hosts=12, dates=5, slowdowns=[Slowdown("h5", "", 1.4, 0.3, date=1)]), 3)
+    assert " ".join(lines).startswith("Host h5 as a whole is slow: 1.")
+    assert any(line.startswith("whole host  h5") for line in lines)
