@@ -33,7 +33,7 @@ _OTHER_KIND_SHARE = 0.25
 _OTHER_KIND = math.log(1.25)
 _ALWAYS_SHARE = 0.9
 # the programs of one host are not those of another: less than that is no slow host
-_HOST_RATIO_MIN = 1.2
+_HOST_RATIO_MIN = 1.25
 
 
 @dataclass(frozen=True, slots=True)

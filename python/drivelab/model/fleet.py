@@ -162,7 +162,7 @@ class FleetAnswer:
     odd_drives : tuple of SlowOne
         Drives that were slower than chance makes on hardly a date, and about as many as it makes of so many dates.
     odd_by_chance : float
-        How many of these chance alone makes, at most.
+        How many of these chance alone makes, about.
     unjudged, hosts_unjudged : tuple of Unjudged
         Drives that have too few peers or samples; hosts likewise.
     least_ratios : mapping of str to mapping of str to float

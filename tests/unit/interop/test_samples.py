@@ -167,7 +167,8 @@ def test_a_clock_that_repeats_an_hour_is_told(tmp_path: Path) -> None:
 
 def test_iostat_is_read_with_its_times_and_host(tmp_path: Path) -> None:
     host = only(read_samples([written(tmp_path / "iostat.txt", IOSTAT)]))
-    assert (host.host, host.drives, host.time_s.tolist()) == ("store7", ("sda", "sdb"), [AT + 15])
+    assert (host.cluster, host.host, host.drives) == ("", "store7", ("sda", "sdb"))
+    assert host.time_s.tolist() == [AT + 15]
     assert host.latency[0, 0] == 3000
     assert host.throughput[0, 0] == 200 * 1024
 
@@ -302,7 +303,7 @@ def test_two_hosts_in_one_folder_are_not_thrown_together(tmp_path: Path) -> None
         ("ts,disk,latency\n", "I505", "no sample"),
         ("ts,disk,latency\n1658149215,a,x\n", "I503", "invalid value 'x'"),
         ("ts,disk,latency\nsoon,a,1\n", "I503", "no date with a time"),
-        ("ts,disk,latency\n12,a,1\n", "I503", "no time between 2000 and 2100"),
+        ("\n\nts,disk,latency\n12,a,1\n", "I503", "no time between 2000 and 2100"),
         ("ts,disk,latency\n1658149215,a,nan\n", "I505", "no sample"),
         ("ts,disk,latency\n1658149215,2,3\n1,2,3,4\n1,2\n3\n", "I504", "line 3: 4 fields"),
         ('{"sysstat": {"hosts": [{}]}}', "I504", "iostat or sadf"),

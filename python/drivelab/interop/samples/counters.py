@@ -61,7 +61,9 @@ def read_counters(source: SourceText, place: tuple[str, str], collected: Collect
             times, latency, throughput = samples
             time_s = seconds_of_numbers(times, source.name)
             codes = np.zeros(len(times), dtype=np.int32)
-            collected.add((place[0], host), ([device], codes), {}, time_s, latency, throughput)
+            # the folders tell a cluster where they tell the host
+            cluster = place[0] if host == place[1] else ""
+            collected.add((cluster, host), ([device], codes), {}, time_s, latency, throughput)
     if not judged:
         what = "no drive has readings of a time and of the number of I/Os at two times"
         do = "ask for node_disk_read_time_seconds_total, node_disk_reads_completed_total, and those of writes"

@@ -57,11 +57,13 @@ def read_report(source: SourceText, place: tuple[str, str], collected: Collected
         do = "let iostat print it: iostat -xt 15; sar: sar -d"
         raise DrivelabError("I510", "it has no await, which is the latency", where=source.name, do=do)
     factor = collected.latency_factor("ms", source.name)
-    for host in dict.fromkeys(row[0] for row in rows):
+    # the folders tell a cluster where they tell the host
+    clusters = {host: place[0] if host == place[1] else "" for host, *_ in rows}
+    for host, cluster in clusters.items():
         own = [place_ for place_, row in enumerate(rows) if row[0] == host]
         names = list(dict.fromkeys(rows[one][2] for one in own))
         collected.add(
-            (place[0], host),
+            (cluster, host),
             (names, np.array([names.index(rows[one][2]) for one in own], dtype=np.int32)),
             {},
             np.array([rows[one][1] for one in own], dtype=np.int64),

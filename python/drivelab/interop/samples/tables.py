@@ -38,22 +38,25 @@ class Table:
         Between them.
     columns : Columns
         What of them is read.
+    line : int
+        Which one has the names, from 1.
     """
 
     names: tuple[str, ...]
     separator: str
     columns: Columns
+    line: int
 
 
 def table_in(head: str) -> Table | None:
     """How a table of samples is written, by its first line; None where it has no column that is known."""
-    first = next((line for line in head.splitlines() if line.strip()), "")
+    number, first = next(((at, line) for at, line in enumerate(head.splitlines(), 1) if line.strip()), (1, ""))
     separator = max(",;\t|", key=first.count)
     names = next(csv.reader([first], delimiter=separator), [])
     names = [re.sub(r"^\s*#\s*", "", name) for name in names]
     columns = columns_of(names)
     known = [columns.time, columns.drive, *columns.latency]
-    return Table(tuple(names), separator, columns) if first.count(separator) and any(known) else None
+    return Table(tuple(names), separator, columns, number) if first.count(separator) and any(known) else None
 
 
 def read_table(path: Path, table: Table, place: tuple[str, str], collected: Collected) -> None:
@@ -101,7 +104,7 @@ def _hold_columns(table: Table, path: Path) -> None:
         what = "it has SMART values a day and no latency, as Backblaze publishes them: which drive is slow is not in it"
         raise DrivelabError("I510", what, where=str(path), do="name files with the latency of each drive over time")
     shown = ", ".join(table.names[:8]) + (", ..." if len(table.names) > 8 else "")
-    raise DrivelabError("I510", f"no column is a {' or a '.join(missing)}: {shown}", where=f"{path}:1")
+    raise DrivelabError("I510", f"no column is a {' or a '.join(missing)}: {shown}", where=f"{path}:{table.line}")
 
 
 @dataclass(slots=True)
@@ -113,7 +116,7 @@ class _BrokenLines:
 
     def __call__(self, row: Any) -> str:
         self.count += 1
-        number = "" if row.number is None else f"line {row.number + 1}: "
+        number = "" if row.number is None else f"line {row.number}: "
         self.first = self.first or f"{number}{row.actual_columns} fields, and the first line has {row.expected_columns}"
         return "skip"
 
@@ -128,7 +131,7 @@ def _batches(path: Path, table: Table, broken: _BrokenLines) -> Iterator[pa.Reco
         reader = pa_csv.open_csv(
             stream,
             read_options=pa_csv.ReadOptions(
-                block_size=_BLOCK_BYTES, column_names=_apart(table.names), skip_rows=1, use_threads=False
+                block_size=_BLOCK_BYTES, column_names=_apart(table.names), skip_rows=table.line, use_threads=False
             ),
             parse_options=pa_csv.ParseOptions(delimiter=table.separator, invalid_row_handler=broken),
             convert_options=pa_csv.ConvertOptions(
@@ -177,7 +180,8 @@ def _take(
     if not names:
         return
     hosts, host_codes = _names(batch, columns.host, place[1])
-    clusters, cluster_codes = _names(batch, columns.cluster, place[0])
+    # the folders tell a cluster where they tell the host
+    clusters, cluster_codes = _names(batch, columns.cluster, "" if columns.host else place[0])
     both = cluster_codes.astype(np.int64) * len(hosts) + host_codes
     roles = [_names(batch, role, "") for role in columns.roles]
     for code in np.unique(both):

@@ -125,15 +125,16 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
         )
     if answer.odd_drives:
         yield (
-            f"{len(answer.odd_drives)} more stood out for a while; chance alone makes up to "
+            f"{len(answer.odd_drives)} more stood out for a while; chance alone makes about "
             f"{answer.odd_by_chance:.0f} of them in {answer.drive_dates:,} dates of drives: --details"
         )
     for cluster, found in groupby(sorted(answer.always_hosts, key=lambda one: one.cluster), lambda one: one.cluster):
         hosts = list(found)
         middle = _times(sorted(one.ratio for one in hosts)[len(hosts) // 2])
-        take = "host takes" if len(hosts) == 1 else "hosts take"
+        where = f" of {cluster}" if cluster else ""
+        take = f"host{where} takes" if len(hosts) == 1 else f"hosts{where} take"
         yield (
-            f"{len(hosts)} {take}{f' in {cluster}' if cluster else ''} {middle} what the others take, on all dates: "
+            f"{len(hosts)} {take} {middle} what the others take, on all dates: "
             f"other hardware, or slow as a whole: {_some([one.host for one in hosts])}"
         )
     for why, count in Counter(one.why for one in answer.unjudged).most_common(_REASONS_MAX):
