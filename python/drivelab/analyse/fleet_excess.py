@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from drivelab.analyse.fleet_usual import median_of_columns
 from drivelab.model.fleet import Singles
 
 PEERS_MIN = 3
 _LOAD_BINS = 12
 _CURVE_SAMPLES = 400_000
+# with little to do a drive is faster only so far: beyond, no curve makes it slow whose latency is that of its peers
+_FASTER_MAX = float(np.log(1.25))
 # of as many samples a drive hardly sets the curve that it is held to
 _BIN_SAMPLES_MIN = 200
 
@@ -47,7 +50,8 @@ class LoadCurve:
         """
         if not len(self.load):
             return np.zeros_like(load)
-        return np.asarray(np.nan_to_num(self._at(load) - self._at(load - above)), dtype=np.float32)
+        due = np.nan_to_num(self._at(load) - self._at(load - above))
+        return np.asarray(np.maximum(due, -_FASTER_MAX), dtype=np.float32)
 
     def _at(self, load: Singles) -> Singles:
         found = np.interp(load, self.load, self.latency)
@@ -89,8 +93,8 @@ def load_curve(groups: Iterable[tuple[Singles, Singles, Singles]]) -> LoadCurve:
     """The curve that drives have in common, by how they differ from their peers at the same time.
 
     Its slope is told by pairs of a drive and its peers, half way between their loads: between the third of them with
-    the most load beside the peers and the third with the least, in medians. So what all of a host do at a time, and
-    what each drive always does, has no part in it.
+    the most load beside the peers and the third with the least, in medians; all beside what is usual for that drive. So
+    what all of a host do at a time, and what each drive always does, has no part in it.
 
     Parameters
     ----------
@@ -98,7 +102,7 @@ def load_curve(groups: Iterable[tuple[Singles, Singles, Singles]]) -> LoadCurve:
         Logarithms, of as many hosts as there are.
     """
     known = [
-        (load[there] - above[there] / 2, above[there], latency[there])
+        (load[there] - above[there] / 2, _as_usual(above)[there], _as_usual(latency)[there])
         for load, above, latency in groups
         for there in [np.isfinite(above + latency)]
     ]
@@ -117,6 +121,11 @@ def load_curve(groups: Iterable[tuple[Singles, Singles, Singles]]) -> LoadCurve:
     if len(wide) < 2:
         return LoadCurve(np.empty(0), np.empty(0))
     return LoadCurve(edges[wide], heights[wide])
+
+
+def _as_usual(values: Singles) -> Singles:
+    """Each column beside its median."""
+    return values - median_of_columns(values)
 
 
 def _slope(above: Floats, latency: Floats) -> float:

@@ -72,9 +72,17 @@ def test_the_curve_of_load_is_the_one_that_was_put_in() -> None:
     # steeper the more there is to do, as in queues
     latency = above_others((np.exp(load) + random.normal(0, 0.2, load.shape)).astype(np.float32))
     curve = load_curve([(load, above, latency)])
-    at = np.array([-0.5, 0.0, 0.6], dtype=np.float32)
+    at = np.array([-0.2, 0.0, 0.6], dtype=np.float32)
     np.testing.assert_allclose(curve.due(at, at), np.exp(at) - 1, atol=0.04)
     assert not load_curve([(np.full_like(load, np.nan), above * np.nan, latency)]).due(at, at).any()
+
+
+def test_little_load_makes_no_drive_slow_whose_latency_is_that_of_its_peers() -> None:
+    random = np.random.default_rng(13)
+    load = random.normal(0, 0.4, (4000, 12)).astype(np.float32)
+    curve = load_curve([(load, above := above_others(load), (2 * above).astype(np.float32))])
+    idle = np.array([-6.0], dtype=np.float32)
+    assert float(curve.due(idle, idle)[0]) == pytest.approx(-np.log(1.25))
 
 
 def test_what_is_no_positive_number_is_no_sample() -> None:
