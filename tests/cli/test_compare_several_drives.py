@@ -40,9 +40,7 @@ def test_bursts_are_compared_by_what_the_runs_tell_of_them(capsys: pytest.Captur
 
 
 def test_drives_that_only_one_run_has_are_not_held_against_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second, third = (
-        measured(*drives, capsys=capsys) for drives in ((CARD, CLOUD), (CLOUD, SSD), (SSD,))
-    )
+    first, second, third = (measured(*drives, capsys=capsys) for drives in ((CARD, CLOUD), (CLOUD, SSD), (SSD,)))
     assert run(["compare", first, second, "--json"]) in (0, 4)
     found = json.loads(capsys.readouterr().out)
     assert {(row["target_base"], row["target_new"]) for row in found["rows"]} == {(CLOUD, CLOUD)}
