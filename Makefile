@@ -43,7 +43,7 @@ test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
 ifdef ARGS
 	$(BIN)/python -m pytest -m "not vm" $(ARGS)
 else
-	$(BIN)/python -m pytest -m beside_others -n $$(($$(nproc) + 1)) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m beside_others -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest -m "not vm and not beside_others"
 endif
 
