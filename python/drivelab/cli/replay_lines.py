@@ -141,12 +141,15 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
             f"On {one['target']} this load's {noun} took {median} at the median; not comparable with the "
             f"recorded {there}, of writes that gave their file its room."
         )
-    interval = "too few for an interval"
-    if times["low"] is not None:
+    medians, ratio = f"median {median} against {there}", _times(times["value"])
+    if times["low"] is None:
+        told = f"took {ratio} as long as recorded ({medians}; too few for an interval)"
+    else:
         interval = f"95 % interval {_times(times['low'])} to {_times(times['high'])}"
-    against = f"median {median} against {there}; {interval}"
-    compared = f"{_times(times['value'])} as long as recorded ({against})"
-    return f"On {one['target']} this load's {noun} took {compared}{_others(main, others)}."
+        told = f"took {ratio} as long as recorded ({medians}; {interval})"
+        if times["low"] <= 1 <= times["high"]:
+            told = f"cannot be told apart from those recorded ({medians}, {ratio}; {interval})"
+    return f"On {one['target']} this load's {noun} {told}{_others(main, others)}."
 
 
 def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:

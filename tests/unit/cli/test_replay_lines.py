@@ -119,6 +119,11 @@ def test_the_first_line_says_which_calls_became_slower_by_how_much_and_how_sure_
     )
     told = followed(call("fdatasync", (0.5, 0.4, 0.6)), call("pread64", (1.05, 1.01, 1.1)))
     assert next(iter(replay_lines(told))).endswith("interval 0.40x to 0.60x); none became slower.")
+    told = followed(call("fsync", (1.53, 0.89, 3.02)))
+    assert next(iter(replay_lines(told))) == (
+        "On /srv this load's fsync calls cannot be told apart from those recorded (median 1.53 ms against 1 ms, "
+        "1.53x; 95 % interval 0.89x to 3.02x)."
+    )
     told = followed(call("fsync", (2.0, None, None)))
     assert next(iter(replay_lines(told))).endswith("(median 2 ms against 1 ms; too few for an interval).")
 
