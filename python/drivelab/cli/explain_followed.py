@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from drivelab.answers.followed import FollowedAnswer, followed_answer, followed_differences
 from drivelab.cli.explain_options import ExplainOptions
@@ -225,7 +226,11 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
     counted = operations_of_calls(
         calls.calls, numbers, followed.files, followed.devices, followed.processes, requests.requests
     )
-    threads = set(followed.processes) | set(calls.calls["thread"].to_pylist()) | set(calls.forks["child"].to_pylist())
+    threads = (
+        set(followed.processes)
+        | set(pc.unique(calls.calls["thread"]).to_pylist())
+        | set(calls.forks["child"].to_pylist())
+    )
 
     layers = [(layer.number, layer.below) for layer in followed.trace.disk.layers]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,10 +46,10 @@ class FilePositions:
 
     Parameters
     ----------
-    rows : sequence of mapping
-        All calls: ``call``, ``process``, ``result``, ``start_ns`` and arguments.
-    found : mapping of int to file
-        By the number of a row what its descriptor stood for; of those on files of the disk.
+    rows : iterable of mapping
+        All calls: ``call``, ``process``, ``result``, ``start_ns`` and arguments. They are gone through twice.
+    found : iterable of file or None
+        By row what its descriptor stood for, of those on files of the disk; likewise.
 
     Attributes
     ----------
@@ -57,33 +57,31 @@ class FilePositions:
         How large each file was when its first call came.
     """
 
-    def __init__(self, rows: Sequence[Row], found: Mapping[int, SeenPlace]) -> None:
+    def __init__(self, rows: Iterable[Row], found: Iterable[SeenPlace | None]) -> None:
         self._opened: dict[tuple[int, int], _Opened] = {}
         self._rows = rows
         self._found = found
         self.sizes = self._sizes_at_first()
         self._ends: dict[str, int] = {}
 
-    def places(self) -> dict[int, int]:
-        """By the number of a row its place, where it is known."""
-        places: dict[int, int] = {}
-        for number, row in enumerate(self._rows):
-            if row["result"] >= 0 and (place := self._place(row, self._found.get(number))) is not None:
-                places[number] = place
-        return places
+    def places(self) -> Iterator[int | None]:
+        """By row its place, where it is known."""
+        for row, file in zip(self._rows, self._found, strict=True):
+            yield self._place(row, file) if row["result"] >= 0 else None
 
     def _sizes_at_first(self) -> dict[str, int]:
         """A file's size when it was seen, less what its calls had written at its end, or as all of it, until then."""
         first: dict[str, SeenPlace] = {}
-        for file in self._found.values():
-            path = plain_path(file.path)
-            if path not in first or file.first_ns < first[path].first_ns:
-                first[path] = file
+        for one in {id(file): file for file in self._found if file is not None}.values():
+            path = plain_path(one.path)
+            if path not in first or one.first_ns < first[path].first_ns:
+                first[path] = one
         before: dict[str, list[Row]] = defaultdict(list)
-        for number, file in self._found.items():
-            row, path = self._rows[number], plain_path(file.path)
-            if row["call"] in WRITES and row["result"] > 0 and row["start_ns"] < first[path].first_ns:
-                before[path].append(row)
+        for row, file in zip(self._rows, self._found, strict=True):
+            if file is not None and row["call"] in WRITES and row["result"] > 0:
+                path = plain_path(file.path)
+                if row["start_ns"] < first[path].first_ns:
+                    before[path].append(row)
         return {path: _size_before(file, before[path]) for path, file in first.items()}
 
     def _place(self, row: Row, file: SeenPlace | None) -> int | None:
@@ -104,7 +102,9 @@ class FilePositions:
 
     def _place_in(self, row: Row, file: SeenPlace, key: tuple[int, int]) -> int | None:
         call, path = row["call"], plain_path(file.path)
-        opened = self._opened.setdefault(key, _Opened(None, file.is_append))
+        opened = self._opened.get(key)
+        if opened is None:
+            opened = self._opened[key] = _Opened(None, file.is_append)
         if path not in self._ends:
             if opened.is_truncated:
                 self.sizes[path] = 0

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from drivelab.model.system_calls import (
     CLOSED_BEFORE,
@@ -25,9 +28,28 @@ from drivelab.model.system_calls import (
 )
 from drivelab.trace.file_positions import FilePositions
 from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
-from drivelab.trace.submissions import rows_of_requests, rows_of_submissions
+from drivelab.trace.submissions import Row, rows_of_requests, rows_of_submissions
 
 _SIZE_MAX = 2**31 - 1
+_ROWS_AT_ONCE = 1 << 15
+_LEFT_OUT = -1
+_OPERATION_TYPES = {
+    "job": pa.uint16(),
+    "thread": pa.int32(),
+    "operation": pa.uint8(),
+    "start_ns": pa.int64(),
+    "submitted_ns": pa.int64(),
+    "end_ns": pa.int64(),
+    "offset_bytes": pa.int64(),
+    "size_bytes": pa.int32(),
+    "is_synchronous": pa.bool_(),
+    "is_durable": pa.bool_(),
+    "call": pa.string(),
+    "process": pa.int32(),
+    "file": pa.string(),
+    "is_placed": pa.bool_(),
+    "is_direct": pa.bool_(),
+}
 UNKNOWN = ""
 # why calls are left out
 ELSEWHERE = "calls on files elsewhere"
@@ -78,14 +100,63 @@ class FollowedCalls:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
+class _Rows:
+    """Calls as dictionaries, made anew each time they are gone through: all at once, a million would be 2 GB."""
+
+    def __init__(self, calls: pa.Table, numbers: Mapping[str, int], processes: Mapping[int, int]) -> None:
+        self._calls = calls
+        self._numbers = numbers
+        self._names = {number: name for name, number in numbers.items()}
+        self._processes = processes
+
+    def __len__(self) -> int:
+        return int(self._calls.num_rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._made(self._calls)
+
+    def named(self, *names: str) -> Iterator[Row]:
+        """Those of some names."""
+        numbers = pa.array([self._numbers[name] for name in names if name in self._numbers], pa.int64())
+        return self._made(self._calls.filter(pc.is_in(self._calls["number"].cast(pa.int64()), numbers)))
+
+    def _made(self, calls: pa.Table) -> Iterator[Row]:
+        for batch in calls.to_batches(_ROWS_AT_ONCE):
+            for row in batch.to_pylist():
+                row["call"] = self._names.get(row["number"], "")
+                row["process"] = self._processes.get(row["thread"], row["thread"])
+                yield row
+
+
+@dataclass(frozen=True, slots=True)
+class _OfRows:
+    """By row its file, gone through as often as wanted."""
+
+    files: Sequence[File | None]
+    numbers: NDArray[np.int32]
+
+    def __iter__(self) -> Iterator[File | None]:
+        for first in range(0, len(self.numbers), _ROWS_AT_ONCE):
+            for number in self.numbers[first : first + _ROWS_AT_ONCE].tolist():
+                yield None if number == _LEFT_OUT else self.files[number]
+
+
 class _Files:
-    """Finds the file of a descriptor at a time: opening and closing are where one ends to be the other."""
+    """Finds the file of a descriptor at a time: opening and closing are where one ends to be the other.
+
+    Attributes
+    ----------
+    known : list of File or None
+        All of them, behind the one that is none.
+    """
 
     def __init__(self, files: Iterable[File]) -> None:
-        self._seen: dict[tuple[int, int], list[File]] = defaultdict(list)
+        self.known: list[File | None] = [None]
+        self._seen: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._changes: dict[tuple[int, int], list[int]] = defaultdict(list)
         for file in files:
-            self._seen[file.process, file.descriptor].append(file)
+            self._seen[file.process, file.descriptor].append(len(self.known))
+            self.known.append(file)
 
     def change(self, process: int, descriptor: int, time_ns: int) -> None:
         self._changes[process, descriptor].append(time_ns)
@@ -94,13 +165,28 @@ class _Files:
         for changes in self._changes.values():
             changes.sort()
 
-    def at(self, process: int, descriptor: int, time_ns: int) -> File | None:
-        changes = self._changes.get((process, descriptor), [])
+    def of(self, row: Row) -> int:
+        """The place of a call's file in `known`."""
+        descriptor = _descriptor(row)
+        place = self._at(row["process"], descriptor, row["start_ns"]) if descriptor is not None else 0
+        file = self.known[place]
+        if file is not None and not file.device and row["call"] in SYNCS and row["result"] >= 0:
+            # nothing else can be synced: a copy of a descriptor was missed where the program began
+            return 0
+        return place
+
+    def _at(self, process: int, descriptor: int, time_ns: int) -> int:
+        seen = self._seen.get((process, descriptor))
+        if not seen:
+            return 0
+        changes = self._changes.get((process, descriptor), ())
         place = bisect_right(changes, time_ns)
-        for file in self._seen.get((process, descriptor), ()):
+        for number in seen:
+            file = self.known[number]
+            assert file is not None
             if bisect_right(changes, file.first_ns) <= place <= bisect_right(changes, file.last_ns):
-                return file
-        return None
+                return number
+        return 0
 
 
 def operations_of_calls(
@@ -134,42 +220,37 @@ def operations_of_calls(
     other calls it could be anything, and they are counted as left out. So are
     those that failed, and those in whose time events were lost.
     """
-    names = {number: name for name, number in numbers.items()}
-    rows = [
-        {**row, "call": names.get(row["number"], ""), "process": processes.get(row["thread"], row["thread"])}
-        for row in calls.to_pylist()
-    ]
+    rows = _Rows(calls, numbers, processes)
     skipped = {*OPENS, *COPIES, "close", SEEK, SUBMIT_AIO}
+    asked: Sequence[Row] = ()
     if requests is not None:
         skipped.add(ENTER_RING)
+        followed = {thread: processes.get(thread, thread) for thread in pc.unique(calls["thread"]).to_pylist()}
+        asked = rows_of_requests(requests, rows.named(ENTER_RING), {**processes, **followed})
     found = _Files(files)
-    for row in rows:
-        if _gives_a_number(row) and row["result"] >= 0:
-            found.change(row["process"], row["result"], row["end_ns"])
-        elif row["call"] == "close":
+    for row in rows.named(*OPENS, *COPIES, "close"):
+        if row["call"] == "close":
             found.change(row["process"], row["argument_0"], row["start_ns"])
+        elif _gives_a_number(row) and row["result"] >= 0:
+            found.change(row["process"], row["result"], row["end_ns"])
     found.sort()
-    kept: dict[int, File | None] = {}
     left_out: Counter[str] = Counter()
-    asked = rows + (rows_of_requests(requests, rows, processes) if requests is not None else [])
-    for number, row in enumerate(asked):
-        if row["call"] in skipped:
-            continue
-        descriptor = _descriptor(row)
-        file = found.at(row["process"], descriptor, row["start_ns"]) if descriptor is not None else None
-        if file is not None and not file.device and row["call"] in SYNCS and row["result"] >= 0:
-            # nothing else can be synced: a copy of a descriptor was missed where the program began
-            file = None
-        reason = _why_left_out(row, file, devices)
-        if reason:
-            left_out[reason] += 1
-        else:
-            kept[number] = file
-    positions = FilePositions(rows, {n: file for n, file in kept.items() if file is not None and n < len(rows)})
-    places = positions.places()
-    operations = [_operation(asked[number], file, places.get(number)) for number, file in kept.items()]
+    on_files = np.full(len(rows) + len(asked), _LEFT_OUT, dtype=np.int32)
+    for number, row in enumerate(chain(rows, asked)):
+        if row["call"] not in skipped:
+            place = found.of(row)
+            reason = _why_left_out(row, found.known[place], devices)
+            left_out.update([reason] if reason else [])
+            on_files[number] = _LEFT_OUT if reason else place
+    positions = FilePositions(rows, _OfRows(found.known, on_files[: len(rows)]))
+    placed = chain(zip(rows, positions.places(), strict=True), ((row, None) for row in asked))
+    operations = (
+        _operation(row, found.known[number], place)
+        for (row, place), number in zip(placed, on_files, strict=True)
+        if number != _LEFT_OUT
+    )
     # what failed submitted nothing
-    submissions = [row for row in rows if row["call"] == SUBMIT_AIO and row["result"] > 0]
+    submissions = [row for row in rows.named(SUBMIT_AIO) if row["result"] > 0]
     return replace(_tables(operations, left_out), submissions=submissions, sizes=positions.sizes)
 
 
@@ -246,25 +327,13 @@ def _operation(row: Mapping[str, Any], file: File | None, place: int | None) -> 
     }
 
 
-def _tables(kept: list[dict[str, Any]], left_out: Counter[str]) -> FollowedCalls:
-    types = {
-        "job": pa.uint16(),
-        "thread": pa.int32(),
-        "operation": pa.uint8(),
-        "start_ns": pa.int64(),
-        "submitted_ns": pa.int64(),
-        "end_ns": pa.int64(),
-        "offset_bytes": pa.int64(),
-        "size_bytes": pa.int32(),
-        "is_synchronous": pa.bool_(),
-        "is_durable": pa.bool_(),
-        "call": pa.string(),
-        "process": pa.int32(),
-        "file": pa.string(),
-        "is_placed": pa.bool_(),
-        "is_direct": pa.bool_(),
-    }
-    kept.sort(key=lambda row: row["start_ns"])
-    columns = {name: pa.array([row[name] for row in kept], kind) for name, kind in types.items()}
-    beside = {name: columns.pop(name) for name in ("call", "process", "file", "is_placed", "is_direct")}
-    return FollowedCalls(pa.table(columns), pa.table(beside), dict(left_out.most_common()))
+def _tables(kept: Iterable[dict[str, Any]], left_out: Counter[str]) -> FollowedCalls:
+    schema = pa.schema(list(_OPERATION_TYPES.items()))
+    rest = iter(kept)
+    pieces = []
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        pieces.append(pa.Table.from_pylist(some, schema))
+    told = pa.concat_tables(pieces or [schema.empty_table()])
+    told = told.take(pc.sort_indices(told, [("start_ns", "ascending")]))
+    beside = ("call", "process", "file", "is_placed", "is_direct")
+    return FollowedCalls(told.drop_columns(beside), told.select(beside), dict(left_out.most_common()))

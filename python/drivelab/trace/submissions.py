@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,23 +16,22 @@ from drivelab.model.system_calls import AIO_READ, AIO_WRITE, RING_FILE, RING_OPE
 Row = dict[str, Any]
 
 
-def rows_of_requests(requests: pa.Table, calls: Sequence[Row], processes: Mapping[int, int]) -> list[Row]:
+def rows_of_requests(requests: pa.Table, entered: Iterable[Row], followed: Mapping[int, int]) -> list[Row]:
     """Requests of io_uring that the followed processes made, in the form of calls.
 
     Parameters
     ----------
     requests : pyarrow.Table
         As recorded, of all programs.
-    calls : sequence of dict
-        The calls: thread, call, end_ns, process.
-    processes : mapping of int to int
+    entered : iterable of dict
+        The calls that entered a ring: thread, end_ns.
+    followed : mapping of int to int
         The process of each thread.
 
     Notes
     -----
     Bios that the submitting thread queues until it submits the next request, or returns, are of this one.
     """
-    followed = {**processes, **{row["thread"]: row["process"] for row in calls}}
     known = pa.array(RING_OPERATIONS, requests["opcode"].type)
     mine = requests.filter(
         pc.and_(
@@ -41,9 +40,8 @@ def rows_of_requests(requests: pa.Table, calls: Sequence[Row], processes: Mappin
         )
     ).to_pylist()
     returns: dict[int, list[int]] = defaultdict(list)
-    for row in calls:
-        if row["call"] == "io_uring_enter":
-            returns[row["thread"]].append(row["end_ns"])
+    for row in entered:
+        returns[row["thread"]].append(row["end_ns"])
     for request in requests.select(["thread", "start_ns"]).to_pylist():
         if request["thread"] in followed:
             returns[request["thread"]].append(request["start_ns"])

@@ -24,12 +24,9 @@ def seen(at: int, size: int, position: int = 0, descriptor: int = 3, **more: Any
 
 def places(rows: list[dict[str, Any]], file: SeenFile) -> tuple[list[int | None], int]:
     """By call its place, and the size of the file at the beginning."""
-    on_file = {
-        number: file for number, row in enumerate(rows) if row["call"] not in ("openat", "lseek", "dup", "close")
-    }
-    found = FilePositions(rows, on_file)
-    told = found.places()
-    return [told.get(number) for number in on_file], found.sizes["/a"]
+    is_on_file = [row["call"] not in ("openat", "lseek", "dup", "close") for row in rows]
+    found = FilePositions(rows, [file if one else None for one in is_on_file])
+    return [place for place, one in zip(found.places(), is_on_file, strict=True) if one], found.sizes["/a"]
 
 
 def test_reads_and_writes_follow_each_other_and_a_seek_moves_them() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,23 @@ def test_a_request_on_the_only_file_that_the_rings_know_is_of_that_file() -> Non
     )
     assert found.calls["file"].to_pylist() == ["/a"]
     assert found.left_out == {"reads and writes of what was closed before it was seen": 1}
+
+
+def test_a_million_calls_are_not_held_as_python_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivelab.trace.operations_of_calls._ROWS_AT_ONCE", 500)
+
+    def peak_bytes(count: int) -> int:
+        calls = pa.Table.from_pylist([call("pwrite64", 3, 100 * at, 512, argument_3=512 * at) for at in range(count)])
+        tracemalloc.start()
+        try:
+            found = operations_of_calls(calls, NUMBERS, [seen(3, "/a", 10)], DISK, {THREAD: PROCESS})
+            assert found.operations.num_rows == count
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    # a call as a dictionary takes 700 bytes, and as an operation as many again
+    assert (peak_bytes(8000) - peak_bytes(2000)) / 6000 < 100
 
 
 def bio(queued: int, ended: int, kind: str = "write", size: int = 4096, thread: int = THREAD) -> dict[str, Any]:
