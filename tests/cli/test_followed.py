@@ -15,6 +15,8 @@ import pytest
 
 from drivelab.cli import main
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.recordings.followed_calls import read_followed_calls
+from drivelab.store.followed import open_followed
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 NAME = "20260103T000000Z-followed-python3"
@@ -142,6 +144,32 @@ def test_its_calls_are_played_on_a_file_as_large_as_its_own_and_set_against_the_
     # and which sync call it was stands where its place would
     assert {row["offset_bytes"] for row in rows if row["operation"] == 3} == {2}
     assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize(("times", "is_cached"), [([0], True), ([47_124], False), ([], True)])
+def test_reads_that_waited_for_a_layer_were_not_in_memory_whatever_the_disk_below_was_asked(
+    kept: Path, times: list[int], is_cached: bool
+) -> None:
+    rows = pq.read_table(kept / "calls.parquet")
+    for column, value in (("operation", 0), ("call", "pread64"), ("bytes_read", 0)):
+        kind = rows.schema.field(column)
+        rows = rows.drop_columns([column]).append_column(kind, pa.array([value] * rows.num_rows, kind.type))
+    # an older drivelab knew no layers
+    rows = rows.append_column("layers_ns", pa.array([times] * rows.num_rows, pa.list_(pa.int64())))
+    pq.write_table(rows, kept / "calls.parquet")
+    recording = read_followed_calls(open_followed(kept))
+    assert {file.is_cached for file in recording.files} == {is_cached}
+
+
+def test_a_replay_is_no_recording_of_what_it_played(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "target").mkdir()
+    replayed(capsys, str(tmp_path / "target"))
+    assert main.run(["replay", "LAST", str(tmp_path / "target")]) == 2
+    err = capsys.readouterr().err
+    assert "error[B920]" in err
+    assert "it is a replay itself, and LAST the newest run: name the one of its recording" in err
 
 
 def test_what_its_disk_did_is_played_where_that_is_asked_for_and_flushes_are_not_set_against_calls(

@@ -195,8 +195,20 @@ def _file(calls: pa.Table, offset: _Numbers, name: str, known: FollowedFile | No
         size_bytes=begin,
         end_bytes=end,
         readable_bytes=max(begin, readable),
-        is_cached=2 * int(calls["bytes_read"].to_numpy()[mine][through_cache].sum()) < int(size[through_cache].sum()),
+        is_cached=2 * int(_read_below(calls)[mine][through_cache].sum()) < int(size[through_cache].sum()),
     )
+
+
+def _read_below(calls: pa.Table) -> _Numbers:
+    """By call how many bytes were read for it below the page cache: of the disk, or at least of a layer above it."""
+    found: _Numbers = calls["bytes_read"].to_numpy().astype(np.int64)
+    if "layers_ns" not in calls.column_names:
+        return found
+    layers = calls["layers_ns"].combine_chunks()
+    times = pc.list_flatten(layers).fill_null(0).to_numpy(zero_copy_only=False)
+    waited = pc.list_parent_indices(layers).to_numpy(zero_copy_only=False)[times > 0]
+    found[waited] = np.maximum(found, calls["size_bytes"].to_numpy())[waited]
+    return found
 
 
 def _read_beyond(ends: _Numbers, reads: NDArray[np.bool_]) -> int:
