@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
-from drivelab.model.units import format_count, format_duration_ns
+from drivelab.model.units import format_count, format_duration_ns, format_percent
 from drivelab.report.terminal.wrapped import table_lines
 
 _WARNINGS_MAX = 3
@@ -15,6 +15,8 @@ _WARNINGS_MAX = 3
 _LATE_SHARE_MAX, _LENGTH_SHARE_MAX = 0.01, 0.001
 # closer together than this nothing is seen
 _APART_FROM = 1.1
+# of the time of all calls
+_NOTICED_SHARE = 0.05
 _QUANTILES = ("p50_ns", "p99_ns")
 _ROWS_MAX, _NAMED_MAX = 8, 2
 # what is set against what, by what a recording is of
@@ -153,11 +155,16 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
 
 
 def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    """Which other calls became slower, of those that the program would notice."""
     slower = sorted(filter(_is_slower, others), key=lambda call: -call["added_ns"])
-    if slower:
-        named = ", ".join(f"{call['call']} {_times(call['times']['value'])}" for call in slower[:_NAMED_MAX])
-        more = f" and {len(slower) - _NAMED_MAX} more" if len(slower) > _NAMED_MAX else ""
+    whole_ns = sum(call["waited_ns"] for call in (main, *others))
+    noticed = [call for call in slower if call["added_ns"] >= _NOTICED_SHARE * whole_ns]
+    if noticed:
+        named = ", ".join(f"{call['call']} {_times(call['times']['value'])}" for call in noticed[:_NAMED_MAX])
+        more = f" and {len(noticed) - _NAMED_MAX} more" if len(noticed) > _NAMED_MAX else ""
         return f"; slower{' too' if _is_slower(main) else ''}: {named}{more}"
+    if slower:
+        return f"; what else became slower adds less than {format_percent(_NOTICED_SHARE)}"
     if not any(call["times"] for call in others):
         return ""
     return "; no other became slower" if _is_slower(main) else "; none became slower"
