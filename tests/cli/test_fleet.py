@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "analyse"))
@@ -14,6 +16,7 @@ from simulated_fleet import Fleet, Slowdown
 
 from drivelab.analyse.fleet import judge_fleet
 from drivelab.cli.main import run
+from drivelab.model.fleet import FleetAnswer
 from drivelab.report.terminal.fleet import fleet_lines
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "fleet"
@@ -83,10 +86,42 @@ def test_many_slow_drives_leave_the_answer_within_25_lines() -> None:
 
 
 def test_a_fleet_without_a_slow_drive_says_so_in_one_line() -> None:
-    assert lines_of(Fleet(), 3)[0] == "No drive is slower than its peers: all 96 drives were compared."
+    assert lines_of(Fleet(), 3)[0] == "No drive stays slower than its peers: all 96 drives were compared."
 
 
 def test_a_whole_host_is_told_with_its_ratio() -> None:
     lines = lines_of(Fleet(hosts=12, dates=5, slowdowns=[Slowdown("h5", "", 1.4, 0.3, date=1)]), 3)
     assert " ".join(lines).startswith("Host h5 as a whole is slow: 1.")
     assert any(line.startswith("whole host  h5") for line in lines)
+
+
+def test_from_which_slowdown_on_a_drive_and_a_host_are_found_is_told() -> None:
+    told = " ".join(" ".join(lines_of(Fleet(), 3)).split())
+    assert "found is, by most of its samples, a drive from " in told
+    assert ", and a host from " in told
+
+
+def test_without_throughput_nothing_is_said_of_the_same_load() -> None:
+    hosts = Fleet(slowdowns=[Slowdown("h3", "disk7", 2.5)]).made(1)
+    blind = [replace(host, throughput=np.full_like(host.throughput, np.nan)) for host in hosts]
+    told, without = (" ".join(fleet_lines(judge_fleet(one), {}, plain=True)) for one in (hosts, blind))
+    assert "for the same load" in told
+    assert "no throughput is told" not in told
+    assert "for the same load" not in without
+    assert "whatever their loads" in without
+    assert "no throughput is told: a drive that has more to do than the others looks slow" in without
+
+
+def test_a_drive_of_which_samples_end_is_named() -> None:
+    hosts = Fleet().made(1)
+    assert judge_fleet(hosts).silent == ()
+    hosts[2].latency[-100:, 4] = np.nan
+    # the last 5 min and no more
+    hosts[3].latency[-20:, 4] = np.nan
+    answer = judge_fleet(hosts)
+    assert [(one.host, one.drive, one.last_s) for one in answer.silent] == [("h3", "disk5", hosts[2].time_s[-101])]
+    assert any(line.startswith("- no samples any more: disk5 of h3 since ") for line in lines_from(answer))
+
+
+def lines_from(answer: FleetAnswer) -> list[str]:
+    return fleet_lines(answer, {}, plain=True)

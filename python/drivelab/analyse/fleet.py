@@ -26,7 +26,7 @@ from drivelab.analyse.fleet_windows import (
     thresholds,
     usual_step_s,
 )
-from drivelab.model.fleet import FleetAnswer, HostSeries, Singles, SlowOne, Unjudged
+from drivelab.model.fleet import FleetAnswer, HostSeries, SilentDrive, Singles, SlowOne, Unjudged
 
 # if more than that of a host differ by so much all the time, they are drives of another kind
 _OTHER_KIND_SHARE = 0.25
@@ -34,6 +34,8 @@ _OTHER_KIND = math.log(1.25)
 _ALWAYS_SHARE = 0.9
 # the programs of one host are not those of another: less than that is no slow host
 _HOST_RATIO_MIN = 1.25
+# a drive is silent where its host has samples for so much longer
+_SILENT_S, _SILENT_STEPS = 600, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
         odd_by_chance=ALARMS_PER_1000_DATES / 1000 * dates,
         unjudged=tuple(one for found in drives for one in found.unjudged),
         hosts_unjudged=tuple(one for found in wholes for one in found.unjudged),
+        silent=tuple(_silent(hosts)),
+        has_load=all(np.isfinite(logarithm(host.throughput)).any() for host in hosts),
         least_ratios={"drives": _least_ratios(drives), "hosts": _least_ratios(wholes)},
     )
 
@@ -104,6 +108,15 @@ def _host_dates(hosts: Iterable[HostSeries]) -> Iterator[tuple[HostSeries, slice
     for host in hosts:
         for rows in dates_of(host.time_s).rows():
             yield host, rows
+
+
+def _silent(hosts: Iterable[HostSeries]) -> Iterator[SilentDrive]:
+    for host in hosts:
+        until_s = max(_SILENT_S, _SILENT_STEPS * usual_step_s(host.time_s))
+        for drive, column in zip(host.drives, np.isfinite(host.latency).T, strict=True):
+            rows = np.flatnonzero(column)
+            if len(rows) and host.time_s[-1] - host.time_s[rows[-1]] > until_s:
+                yield SilentDrive(host.cluster, host.host, drive, int(host.time_s[rows[-1]]))
 
 
 def _worst_first(found: Iterable[SlowOne]) -> tuple[SlowOne, ...]:

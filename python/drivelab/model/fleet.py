@@ -144,6 +144,24 @@ class Unjudged:
 
 
 @dataclass(frozen=True, slots=True)
+class SilentDrive:
+    """A drive whose samples end before those of its host.
+
+    Attributes
+    ----------
+    cluster, host, drive : str
+        Which one.
+    last_s : int
+        Seconds since 1970 (UTC) of its last sample.
+    """
+
+    cluster: str
+    host: str
+    drive: str
+    last_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class FleetAnswer:
     """Which drives and hosts are slow, and what could not be judged.
 
@@ -165,6 +183,10 @@ class FleetAnswer:
         How many of these chance alone makes, about.
     unjudged, hosts_unjudged : tuple of Unjudged
         Drives that have too few peers or samples; hosts likewise.
+    silent : tuple of SilentDrive
+        Drives that stopped to have samples while their hosts had more.
+    has_load : bool
+        Whether throughput is told of every host: otherwise a busy drive looks slow.
     least_ratios : mapping of str to mapping of str to float
         By what is compared and by length of the window in seconds: from which ratio on it is odd, at most.
     """
@@ -182,6 +204,8 @@ class FleetAnswer:
     odd_by_chance: float
     unjudged: tuple[Unjudged, ...]
     hosts_unjudged: tuple[Unjudged, ...]
+    silent: tuple[SilentDrive, ...]
+    has_load: bool
     least_ratios: Mapping[str, Mapping[str, float]]
 
     @property

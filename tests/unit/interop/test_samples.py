@@ -356,3 +356,11 @@ def test_no_rubble_brings_a_reader_down(tmp_path: Path) -> None:
             read_samples([path])
         except DrivelabError as error:
             assert error.code.startswith("I5")
+
+
+def test_numbers_with_a_decimal_comma_are_read_where_commas_part_no_fields(tmp_path: Path) -> None:
+    lines = [f"{AT + 15 * row};d{drive};{drive},25;1000,5" for row in range(4) for drive in range(2)]
+    path = written(tmp_path / "a.csv", "\n".join(["time;drive;latency;throughput", *lines]))
+    (host,) = read_samples([path]).hosts
+    assert host.latency[0].tolist() == [0.25, 1.25]
+    assert host.throughput[0].tolist() == [1000.5, 1000.5]

@@ -24,6 +24,8 @@ _BLOCK_BYTES = 8 << 20
 _NO_VALUE = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "-", "inf", "-inf")
 # a file that is cut in the middle has one such line; more of them are another format
 _BROKEN_LINES_SHARE = 0.01
+# a whole field of a table that commas do not part
+_DECIMAL_COMMA = re.compile(r"[;\t|]\s*-?\d+,\d+\s*(?:[;\t|]|$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,15 @@ class Table:
         What of them is read.
     line : int
         Which one has the names, from 1.
+    decimal_point : str
+        In its numbers.
     """
 
     names: tuple[str, ...]
     separator: str
     columns: Columns
     line: int
+    decimal_point: str = "."
 
 
 def table_in(head: str) -> Table | None:
@@ -56,7 +61,10 @@ def table_in(head: str) -> Table | None:
     names = [re.sub(r"^\s*#\s*", "", name) for name in names]
     columns = columns_of(names)
     known = [columns.time, columns.drive, *columns.latency]
-    return Table(tuple(names), separator, columns, number) if first.count(separator) and any(known) else None
+    if not (first.count(separator) and any(known)):
+        return None
+    has_commas = separator != "," and _DECIMAL_COMMA.search(head) is not None
+    return Table(tuple(names), separator, columns, number, "," if has_commas else ".")
 
 
 def read_table(path: Path, table: Table, place: tuple[str, str], collected: Collected) -> None:
@@ -139,6 +147,7 @@ def _batches(path: Path, table: Table, broken: _BrokenLines) -> Iterator[pa.Reco
                 include_columns=list(dict.fromkeys((columns.time, *columns.texts, *columns.numbers))),
                 null_values=without,
                 strings_can_be_null=False,
+                decimal_point=table.decimal_point,
             ),
         )
         yield from reader

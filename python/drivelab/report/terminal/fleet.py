@@ -62,24 +62,25 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
     if answer.drives:
         worst, count = answer.drives[0], len(answer.drives)
         of = f"{count:,} of {answer.drive_count:,} drives {'is' if count == 1 else 'are'} slow"
-        told.append(f"{of}{':' if count == 1 else ', the worst:'} {_drive_words(worst, has_cluster=has_cluster)}")
+        words = _drive_words(worst, has_cluster=has_cluster, has_load=answer.has_load)
+        told.append(f"{of}{':' if count == 1 else ', the worst:'} {words}")
     if answer.hosts:
         whole, count = answer.hosts[0], len(answer.hosts)
         more = f" (and {count - 1} more)" if count > 1 else ""
         told.append(
             f"{'Host' if not told else 'host'} {_host_name(whole, has_cluster=has_cluster)}{more} as a whole is slow: "
-            f"{_ratio(whole)} what it usually takes beside the other hosts, {_since(whole)}"
+            f"{_ratio(whole)} what it should take beside the other hosts, {_since(whole)}"
         )
     if told:
         return ". ".join([told[0], *(one[:1].upper() + one[1:] for one in told[1:])]) + "."
     judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
-    return f"No drive is slower than its peers: {judged}{answer.drive_count:,} drives were compared."
+    return f"No drive stays slower than its peers: {judged}{answer.drive_count:,} drives were compared."
 
 
-def _drive_words(one: SlowOne, *, has_cluster: bool) -> str:
+def _drive_words(one: SlowOne, *, has_cluster: bool, has_load: bool) -> str:
     name = f"{one.drive} of {_host_name(one, has_cluster=has_cluster)}"
     told = f"first told after {one.spans[0].told_after_s} s of data"
-    what = "what the other drives of its host take for the same load"
+    what = f"what the other drives of its host take{' for the same load' if has_load else ', whatever their loads'}"
     return f"{name} takes {_ratio(one)} {what}, {_since(one)} ({told})"
 
 
@@ -107,10 +108,10 @@ def _when(time_s: int) -> str:
 
 
 def _table(slow: Sequence[SlowOne], plain: bool, *, has_cluster: bool) -> Iterator[str]:
-    rows = [("drive", "host", "since (UTC)", "slower by (95 %)", "of its time", "risk")]
+    rows = [("drive", "host", "since (UTC)", "slower by (95 %)", "share", "risk")]
     for one in slow:
         share = "always" if one.share > 0.995 else format_percent(one.share)
-        interval = f"{_times(one.ratio)} ({_times(one.ratio_low)[:-1]} to {_times(one.ratio_high)[:-1]})"
+        interval = f"{_times(one.ratio)} ({_times(one.ratio_low)[:-1]}-{_times(one.ratio_high)[:-1]})"
         name = _host_name(one, has_cluster=has_cluster)
         rows.append((one.drive or "whole host", name, _when(one.spans[0].since_s), interval, share, str(one.risk)))
     yield from table_lines(rows, plain, left=3)
@@ -118,6 +119,8 @@ def _table(slow: Sequence[SlowOne], plain: bool, *, has_cluster: bool) -> Iterat
 
 def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
     """What is beside the slow ones, and what could not be judged."""
+    if not answer.has_load:
+        yield "no throughput is told: a drive that has more to do than the others looks slow"
     if answer.drives or answer.hosts:
         yield (
             "risk: each date counts 100 (slowed down 5 times and more), 25 (2), 10 (1.5), 5 (1.2) or 1; "
@@ -137,6 +140,9 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
             f"{len(hosts)} {take} {middle} what the others take, on all dates: "
             f"other hardware, or slow as a whole: {_some([one.host for one in hosts])}"
         )
+    if answer.silent:
+        names = [f"{one.drive} of {one.host} since {_when(one.last_s)}" for one in answer.silent]
+        yield f"no samples any more: {_some(names)}"
     for why, count in Counter(one.why for one in answer.unjudged).most_common(_REASONS_MAX):
         of = _some(list(dict.fromkeys(one.host for one in answer.unjudged if one.why == why)))
         yield f"cannot be judged: {count} {'drive' if count == 1 else 'drives'} of {of}: {why}"
@@ -164,13 +170,13 @@ def _severity_words(answer: FleetAnswer) -> str:
 
 def _least_words(answer: FleetAnswer) -> str:
     """From which slowdown on anything is found: of the shortest and of the longest window."""
-    least = [(int(window_s), ratio) for window_s, ratio in answer.least_ratios["drives"].items()]
-    if not least:
-        return ""
-    told = [
-        f"{_times(ratio)} for {format_wait_ns(window_s * 1e9)}" for window_s, ratio in sorted({least[0], least[-1]})
-    ]
-    return f"; found is what is slower by {' or '.join(told)}"
+    found = []
+    for kind, name in (("drives", "a drive"), ("hosts", "a host")):
+        least = [(int(window_s), ratio) for window_s, ratio in answer.least_ratios[kind].items()]
+        ends = sorted({least[0], least[-1]}) if least else []
+        told = " or ".join(f"{_times(ratio)} for {format_wait_ns(window_s * 1e9)}" for window_s, ratio in ends)
+        found += [f"{name} from {told}"] if told else []
+    return f"; found is, by most of its samples, {', and '.join(found)}" if found else ""
 
 
 def _some(names: Sequence[str]) -> str:
