@@ -112,6 +112,14 @@ def test_without_throughput_nothing_is_said_of_the_same_load() -> None:
     assert "no throughput is told: a drive that has more to do than the others looks slow" in without
 
 
+def test_drives_that_are_slow_in_most_hosts_may_be_of_another_kind() -> None:
+    places = [("h1", 3.0), ("h2", 3.1), ("h3", 3.0), ("h4", 2.9), ("h5", 3.0)]
+    fleet = Fleet(slowdowns=[Slowdown(host, "disk7", ratio) for host, ratio in places])
+    told = " ".join(" ".join(lines_of(fleet)).split())
+    assert "disk7 slow in most hosts: drives of another kind? tell it in a column 'model'" in told
+    assert "another kind" not in " ".join(lines_of(Fleet(slowdowns=[Slowdown("h1", "disk7", 3.0)])))
+
+
 def test_a_drive_of_which_samples_end_is_named() -> None:
     hosts = Fleet().made(1)
     assert judge_fleet(hosts).silent == ()

@@ -169,7 +169,7 @@ def test_a_replay_is_no_recording_of_what_it_played(
     assert main.run(["replay", "LAST", str(tmp_path / "target")]) == 2
     err = capsys.readouterr().err
     assert "error[B920]" in err
-    assert "it is a replay itself, and LAST the newest run: name the one of its recording" in err
+    assert "it is a replay itself, and LAST the newest run: name its recording" in err
 
 
 def test_what_its_disk_did_is_played_where_that_is_asked_for_and_flushes_are_not_set_against_calls(

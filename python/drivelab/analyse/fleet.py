@@ -31,9 +31,11 @@ from drivelab.model.fleet import FleetAnswer, HostSeries, SilentDrive, Singles, 
 # if more than that of a host differ by so much all the time, they are drives of another kind
 _OTHER_KIND_SHARE = 0.25
 _OTHER_KIND = math.log(1.25)
-_ALWAYS_SHARE = 0.9
+_ALWAYS_SHARE = 0.6
 # the programs of one host are not those of another: less than that is no slow host
 _HOST_RATIO_MIN = 1.25
+# a host may be slow on most dates: usual is what it shows on the best of the others
+_HOST_USUAL = 0.1
 # a drive is silent where its host has samples for so much longer
 _SILENT_S, _SILENT_STEPS = 600, 20
 
@@ -173,8 +175,9 @@ def _judge(parts: Iterable[HostSeries], judge_pool: Callable[[list[_Group], int]
         with_samples = np.isfinite(logarithm(part.latency)).any(axis=0)
         beside = int(with_samples.sum())
         if beside <= PEERS_MIN:
-            what = "drives of one kind in the host" if part.host else "hosts of one kind"
-            why = f"{beside} {what}, and it takes {PEERS_MIN + 1} to compare" if beside else "no latency"
+            what = f"{'drive' if part.host else 'host'}{'' if beside == 1 else 's'} of one kind"
+            where = " in the host" if part.host else ""
+            why = f"{beside} {what}{where}, and it takes {PEERS_MIN + 1} to compare" if beside else "no latency"
             few += [_unjudged(part, name, why) for name in part.drives]
         else:
             pools.setdefault((part.cluster, part.roles[0]), []).append(_Group.of(part))
@@ -207,7 +210,8 @@ def _judge_drives(pool: list[_Group], all_dates: int) -> _Found:
 def _judge_hosts(pool: list[_Group], all_dates: int) -> _Found:
     """Hosts differ by their hardware: each by what it usually shows, where there are dates enough to know it."""
     raw = _beside_peers(pool)
-    usual = less_usual(list(zip(raw, (group.dates for group in pool), strict=True)), is_bounded=False)
+    dates = list(zip(raw, (group.dates for group in pool), strict=True))
+    usual = less_usual(dates, is_bounded=False, quantile=_HOST_USUAL)
     found = _judged(pool, usual, usual, all_dates, _HOST_RATIO_MIN)
     always = _always_slow(pool, raw, found.limits)
     is_known = any(len(group.dates.days) > 1 for group in pool)
@@ -245,7 +249,8 @@ def _judged(
             if on_dates[column]:
                 flags = (is_inside[:, column], is_ending[:, column])
                 one = slow_one(group.series, column, beside[:, column], *flags, least)
-                (slow if is_slow[column] else odd).append(one)
+                # what may be as its peers, too, is not slow
+                (slow if is_slow[column] and one.ratio_low > 1 else odd).append(one)
             elif not _is_judged(own[:, column], group.windows, limits):
                 unjudged.append(_unjudged(group.series, name, "too few samples beside its peers"))
     return _Found(tuple(slow), tuple(odd), (), tuple(unjudged), limits)

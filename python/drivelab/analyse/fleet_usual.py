@@ -50,7 +50,9 @@ def date_medians(excess: Singles, dates: Dates) -> Singles:
     return np.array([median_of_columns(excess[rows]) for rows in dates.rows()], dtype=np.float32)
 
 
-def less_usual(hosts: Sequence[tuple[Singles, Dates]], *, is_bounded: bool = True) -> list[Singles]:
+def less_usual(
+    hosts: Sequence[tuple[Singles, Dates]], *, is_bounded: bool = True, quantile: float = 0.5
+) -> list[Singles]:
     """The excess of drives over their peers, less what each shows on its other dates; three of them are wanted.
 
     Parameters
@@ -59,6 +61,8 @@ def less_usual(hosts: Sequence[tuple[Singles, Dates]], *, is_bounded: bool = Tru
         All hosts whose drives are alike.
     is_bounded : bool
         Whether what is usual counts only as far as nearly all of these drives differ from each other.
+    quantile : float
+        Of the other dates, which is taken for usual: less than a half where most of them may be slow.
     """
     medians = [date_medians(excess, dates) for excess, dates in hosts]
     overall = np.concatenate([median_of_columns(one) for one in medians])
@@ -68,7 +72,7 @@ def less_usual(hosts: Sequence[tuple[Singles, Dates]], *, is_bounded: bool = Tru
         usual = np.zeros_like(of_date)
         if len(of_date) > _OTHER_DATES_MIN:
             for place in range(len(of_date)):
-                usual[place] = np.nan_to_num(median_of_columns(np.delete(of_date, place, axis=0)))
+                usual[place] = np.nan_to_num(_of_columns(np.delete(of_date, place, axis=0), quantile))
         if is_bounded:
             usual = np.clip(usual, -_SPREADS * spread, _SPREADS * spread)
         lengths = [rows.stop - rows.start for rows in dates.rows()]
@@ -78,6 +82,12 @@ def less_usual(hosts: Sequence[tuple[Singles, Dates]], *, is_bounded: bool = Tru
 
 def median_of_columns(values: Singles) -> npt.NDArray[np.float32]:
     """The median of each column; NaN of one without a number."""
+    return _of_columns(values, 0.5)
+
+
+def _of_columns(values: Singles, quantile: float) -> npt.NDArray[np.float32]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return np.asarray(np.nanmedian(values, axis=0), dtype=np.float32)
+        if quantile == 0.5:
+            return np.asarray(np.nanmedian(values, axis=0), dtype=np.float32)
+        return np.asarray(np.nanquantile(values, quantile, axis=0, method="lower"), dtype=np.float32)

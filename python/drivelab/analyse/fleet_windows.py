@@ -55,6 +55,8 @@ _TAIL_RATIOS = (0.85, 1.3)
 _SPREAD_WINDOWS = 3000
 _SPANNED_SHARE = 0.95
 _FILLED_SHARE = 0.5
+# half of fewer lie beyond by chance; the longest takes what there is of samples far apart
+_SAMPLES_MIN = (8.0, 3.0)
 _MAD = 1.4826
 _VALUES_MIN = 8
 _PASSES = 4
@@ -113,7 +115,7 @@ class Windows:
 
     def filled(self, window_s: int) -> float:
         """How many samples of a drive a window wants."""
-        return max(_FILLED_SHARE * window_s / self.step_s, 3.0)
+        return max(_FILLED_SHARE * window_s / self.step_s, _SAMPLES_MIN[window_s == WINDOWS[-1].length_s])
 
 
 def usual_step_s(time_s: Seconds) -> int:

@@ -231,6 +231,12 @@ def _where(calls: Sequence[Mapping[str, Any]], *, details: bool) -> Iterator[str
         yield f"  longer in all by: {told}"
 
 
+def _who_was_late(document: Mapping[str, Any]) -> str:
+    """The target, where nothing else had to wait: threads wait for a processor, and for each other."""
+    threads = document["recording"]["threads"]
+    return "the target" if threads == 1 else f"the target, or this computer with {format_count(threads)} threads,"
+
+
 def _asked_and_achieved(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     asked, achieved = one["asked"], one["achieved"]
     way = "direct" if achieved["direct"] else "through the page cache"
@@ -266,7 +272,7 @@ def _warnings(document: Mapping[str, Any], one: Mapping[str, Any], *, several: b
     if asked["length_ns"] and (achieved["length_ns"] or 0) > (1 + _LENGTH_SHARE_MAX) * asked["length_ns"]:
         share = achieved["length_ns"] / asked["length_ns"]
         longer = f"{100 * (share - 1):.2g} % longer than" if share < 1.5 else f"{_times(share)} as long as"
-        yield f"warning: {where}it took {longer} recorded: the target did not keep up"
+        yield f"warning: {where}it took {longer} recorded: {_who_was_late(document)} did not keep up"
     for finding in one["findings"]:
         if finding["severity"] == "warning":
             yield f"warning: {where}{finding['text']}"

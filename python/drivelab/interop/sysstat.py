@@ -86,7 +86,8 @@ def rows_of(source: SourceText) -> Iterator[tuple[int, int, str, str, dict[str, 
     """
     columns: Sequence[str] = ()
     report, begins, last, when = -1, False, "", ""
-    for number, line in enumerate(source.text.splitlines(), start=1):
+    lines = source.text.splitlines()
+    for number, line in enumerate(lines, start=1):
         text = line.strip()
         if match := _HEADER.match(text):
             columns, begins = match[2].split(), True
@@ -100,6 +101,9 @@ def rows_of(source: SourceText) -> Iterator[tuple[int, int, str, str, dict[str, 
             report += time != last or (begins and not time)
             begins, last = False, time
             words = text.removeprefix(time).split()
+            if len(words) <= len(columns) and number == len(lines) and not source.text.endswith("\n"):
+                # it is still written
+                return
             if len(words) != len(columns) + 1:
                 raise broken_line(f"{text[:60]!r} has not one number for each column", source, number)
             cells = zip(columns, words[1:], strict=True)

@@ -42,7 +42,7 @@ def read_own_run(directory: Path, only: str) -> Recording:
     if not kept:
         do = "measure again and keep them: drivelab replay --record-ios, or record_ios = true in an experiment"
         if run.record.experiment.get("name") == "replay":
-            do = "it is a replay itself, and LAST the newest run: name the one of its recording, or keep I/Os: --record-ios"
+            do = "it is a replay itself, and LAST the newest run: name its recording, or keep I/Os: --record-ios"
         raise DrivelabError("B920", "the run kept no single I/Os of its trials", where=str(directory), do=do)
     if only not in kept and (only or len(kept) > 1):
         what = f"the run kept the I/Os of {len(kept)} trials" + (f", none of which is {only}" if only else "")

@@ -42,7 +42,7 @@ def document(*findings: dict[str, Any]) -> dict[str, Any]:
     return {
         "targets": [target],
         "speed": 0.0,
-        "recording": {"queue_depth": 1, "made_room": False, "level": "ios", "files": []},
+        "recording": {"queue_depth": 1, "threads": 1, "made_room": False, "level": "ios", "files": []},
     }
 
 
@@ -171,6 +171,9 @@ def test_how_much_longer_it_took_is_told_so_that_it_can_be_read() -> None:
         assert ("did not keep up" in text) is bool(words)
         assert words in text
         assert "starts late by 10 ns, p99 20 us (0 late, 0 missed)" in text
+    told["recording"]["threads"] = 4
+    target["achieved"]["length_ns"] = 4 * 10**9
+    assert "recorded: the target, or this computer with 4 threads, did not keep up" in "\n".join(replay_lines(told))
 
 
 def test_where_time_was_added_stands_by_file() -> None:

@@ -364,3 +364,11 @@ def test_numbers_with_a_decimal_comma_are_read_where_commas_part_no_fields(tmp_p
     (host,) = read_samples([path]).hosts
     assert host.latency[0].tolist() == [0.25, 1.25]
     assert host.throughput[0].tolist() == [1000.5, 1000.5]
+
+
+def test_a_report_that_is_still_written_is_read_up_to_its_last_line(tmp_path: Path) -> None:
+    (host,) = read_samples([written(tmp_path / "a.log", IOSTAT.rstrip()[:-20])]).hosts
+    assert host.drives == ("sda",)
+    broken = IOSTAT.replace("sda             30.00    100.00", "sda             30.00")
+    with pytest.raises(DrivelabError, match="not one number for each column"):
+        read_samples([written(tmp_path / "b.log", broken)])

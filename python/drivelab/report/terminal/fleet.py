@@ -131,13 +131,18 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
             f"{len(answer.odd_drives)} more stood out for a while; chance alone makes about "
             f"{answer.odd_by_chance:.0f} of them in {answer.drive_dates:,} dates of drives: --details"
         )
+    everywhere = [
+        name for name, count in Counter(one.drive for one in answer.drives).items() if count > answer.host_count / 2
+    ]
+    if answer.host_count > 2 and everywhere:
+        yield f"{_some(everywhere)} slow in most hosts: drives of another kind? tell it in a column 'model'"
     for cluster, found in groupby(sorted(answer.always_hosts, key=lambda one: one.cluster), lambda one: one.cluster):
         hosts = list(found)
         middle = _times(sorted(one.ratio for one in hosts)[len(hosts) // 2])
         where = f" of {cluster}" if cluster else ""
         take = f"host{where} takes" if len(hosts) == 1 else f"hosts{where} take"
         yield (
-            f"{len(hosts)} {take} {middle} what the others take, on all dates: "
+            f"{len(hosts)} {take} {middle} what the others take, nearly always: "
             f"other hardware, or slow as a whole: {_some([one.host for one in hosts])}"
         )
     if answer.silent:
