@@ -35,6 +35,8 @@ RUNTIME_NS = 120_000 * MS
 CLOCK_NS = 50_000
 LOOKS = 20
 WRITES_BEFORE = 100
+# on a busy machine the kernel's workers end writes of the stall after so many later ones
+WRITES_AFTER = 500
 Integers = NDArray[np.int64]
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("mkfs.ext4")]
@@ -128,7 +130,7 @@ def test_an_open_loop_shows_the_stall_in_every_response(pacing, data_backend, di
     def go_on(progress: str) -> bool:
         now = stall.tell(progress)
         if stall.has_ended.is_set() and not due:
-            due.append(RATE_PER_S * now["elapsed_ns"] / 1e9 + 100)
+            due.append(RATE_PER_S * now["elapsed_ns"] / 1e9 + WRITES_AFTER)
         # until all that were to be issued during the stall have been
         return not due or now["writes"] < due[0]
 
