@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from datetime import UTC, datetime
@@ -281,8 +282,11 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
 
 def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple[str, FollowedFile]]:
     """What is known of each file that a call was on."""
+    by_path: dict[str, list[SeenFile]] = defaultdict(list)
+    for file in seen:
+        by_path[plain_path(file.path)].append(file)
     for path, size_bytes in sizes.items():
-        of_path = [file for file in seen if plain_path(file.path) == path]
+        of_path = by_path[path]
         kinds = {file.kind for file in of_path} - {""}
         yield (
             path,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -171,19 +172,32 @@ def _direct(calls: pa.Table) -> NDArray[np.bool_]:
 def _files(
     calls: pa.Table, offset: _Numbers, opened: list[_Opened], known: Mapping[str, FollowedFile]
 ) -> Iterator[RecordedFile]:
-    of_name = {name: _file(calls, offset, name, known.get(name)) for name in {name for name, *_ in opened}}
+    """The files of all calls; what reads and writes tell of them is looked up once for all."""
+    operation, size = calls["operation"].to_numpy(), calls["size_bytes"].to_numpy().astype(np.int64)
+    columns = {
+        "thread": calls["thread"].to_numpy(),
+        "size": size,
+        "end": offset + size,
+        "is_read": operation == 0,
+        "is_direct": _direct(calls),
+        "below": _read_below(calls),
+    }
+    names = pc.unique(calls["file"])
+    number = np.where(operation == 3, -1, pc.index_in(calls["file"], names).to_numpy())
+    order = np.argsort(number, kind="stable")
+    of_name = {}
+    for place, name in enumerate(names.to_pylist()):
+        mine = order[slice(*np.searchsorted(number[order], [place, place + 1]))]
+        of_name[name] = _file({key: column[mine] for key, column in columns.items()}, name, known.get(name))
     for name, is_direct, is_durable in opened:
         yield replace(of_name[name], is_direct=is_direct, is_durable=is_durable)
 
 
-def _file(calls: pa.Table, offset: _Numbers, name: str, known: FollowedFile | None) -> RecordedFile:
-    """How large a file was, and became, by what is known of it and by its calls."""
-    operation = calls["operation"].to_numpy()
-    mine = pc.equal(calls["file"], name).to_numpy(zero_copy_only=False) & (operation != 3)
-    thread, size = calls["thread"].to_numpy()[mine], calls["size_bytes"].to_numpy()[mine].astype(np.int64)
-    ends, reads = offset[mine] + size, operation[mine] == 0
+def _file(columns: Mapping[str, NDArray[Any]], name: str, known: FollowedFile | None) -> RecordedFile:
+    """How large a file was, and became, by what is known of it and by its reads and writes."""
+    thread, ends, reads = columns["thread"], columns["end"], columns["is_read"]
     facts = known or FollowedFile(size_bytes=0)
-    through_cache = reads & ~_direct(calls)[mine]
+    through_cache = reads & ~columns["is_direct"]
     # what was read was there before, or had been written by then; what another thread had written may come later
     # here, and a hole is read until then
     missing = _read_beyond(ends, reads)
@@ -195,7 +209,7 @@ def _file(calls: pa.Table, offset: _Numbers, name: str, known: FollowedFile | No
         size_bytes=begin,
         end_bytes=end,
         readable_bytes=max(begin, readable),
-        is_cached=2 * int(_read_below(calls)[mine][through_cache].sum()) < int(size[through_cache].sum()),
+        is_cached=2 * int(columns["below"][through_cache].sum()) < int(columns["size"][through_cache].sum()),
     )
 
 
