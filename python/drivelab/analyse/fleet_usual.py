@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from drivelab.analyse.level_noise import NORMAL_MEDIAN
 from drivelab.model.fleet import Seconds, Singles
 
 _DAY_S = 86_400
 _OTHER_DATES_MIN = 3
-_MAD = 1.4826
 # what is usual of a drive is taken for its own only as far as drives that are alike differ: slow from the first
 # sample on stays slow
 _SPREADS = 2.0
@@ -66,7 +66,7 @@ def less_usual(
     """
     medians = [date_medians(excess, dates) for excess, dates in hosts]
     overall = np.concatenate([median_of_columns(one) for one in medians])
-    spread = _MAD * float(np.nanmedian(np.abs(overall))) if np.isfinite(overall).any() else 0.0
+    spread = NORMAL_MEDIAN * float(np.nanmedian(np.abs(overall))) if np.isfinite(overall).any() else 0.0
     found = []
     for (excess, dates), of_date in zip(hosts, medians, strict=True):
         usual = np.zeros_like(of_date)

@@ -10,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from drivelab.analyse.level_noise import NORMAL_MEDIAN
 from drivelab.model.fleet import Seconds, Singles
 
 
@@ -57,7 +58,6 @@ _SPANNED_SHARE = 0.95
 _FILLED_SHARE = 0.5
 # half of fewer lie beyond by chance; the longest takes what there is of samples far apart
 _SAMPLES_MIN = (8.0, 3.0)
-_MAD = 1.4826
 _VALUES_MIN = 8
 _PASSES = 4
 
@@ -190,7 +190,7 @@ def _beyond_chance(values: Singles, chance: float) -> float:
     limit = math.inf
     for _ in range(_PASSES):
         values = values[values <= limit]
-        scale = _MAD * float(np.median(np.abs(values)))
+        scale = NORMAL_MEDIAN * float(np.median(np.abs(values)))
         tail = float(np.quantile(values, 1 - _TAIL)) / normal.inv_cdf(1 - _TAIL)
         limit = float(np.clip(tail, _TAIL_RATIOS[0] * scale, _TAIL_RATIOS[1] * scale)) * normal.inv_cdf(1 - chance)
     return limit

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_NORMAL_MEDIAN = 1.4826
+NORMAL_MEDIAN = 1.4826
 # of the absolute value of a normal variable
 _NORMAL_80 = 1.2816
 _CLIPPED_AT = 3.0
@@ -61,7 +61,7 @@ def without_outliers(series: Floats, width: int) -> Floats:
     surroundings = np.lib.stride_tricks.sliding_window_view(np.pad(series, half, mode="reflect"), 2 * half + 1)
     median = np.median(surroundings, axis=1)
     rest = series - median
-    scale = _NORMAL_MEDIAN * float(np.median(np.abs(rest)))
+    scale = NORMAL_MEDIAN * float(np.median(np.abs(rest)))
     if scale <= 0:
         return series
     clipped: Floats = median + np.clip(rest, -_CLIPPED_AT * scale, _CLIPPED_AT * scale)
@@ -131,5 +131,5 @@ def noise_around(series: Floats, begins: Sequence[int], known: LevelNoise) -> fl
 def _scale(differences: Floats, *, by_median_only: bool = False) -> float:
     """Standard deviation of a normal distribution with the median, or the 80 % quantile, of these absolute values."""
     median, wide = np.quantile(np.abs(differences), [0.5, 0.8])
-    by_median = _NORMAL_MEDIAN * float(median)
+    by_median = NORMAL_MEDIAN * float(median)
     return by_median if by_median_only else max(by_median, float(wide) / _NORMAL_80)
