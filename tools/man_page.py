@@ -15,7 +15,8 @@ sys.path.insert(0, str(PROJECT / "python"))
 import typer  # noqa: E402
 
 from drivelab import __version__  # noqa: E402
-from drivelab.cli.catalogue import COMMANDS, Command  # noqa: E402
+from drivelab.cli.catalogue import SINGLE_COMMANDS  # noqa: E402
+from drivelab.cli.command import Command  # noqa: E402
 from drivelab.cli.main import EXIT_CODES, build_program  # noqa: E402
 
 WHAT = "what a storage drive really does, and whether to trust the number"
@@ -40,7 +41,7 @@ def man_page(made: datetime) -> str:
         f".SH DESCRIPTION\n{_paragraphs(root.help.replace(EXIT_CODES, ''))}",
         f".SH OPTIONS\n{_parameters(root)}",
         ".SH COMMANDS",
-        *(_section(command) for command in COMMANDS),
+        *(_section(command) for command in SINGLE_COMMANDS),
         f".SH EXIT STATUS\n{_prose(EXIT_CODES.removeprefix('Exit codes: '))}",
         f".SH ENVIRONMENT\n.TP\n.B DRIVELAB_RUNS\n{_text(KEPT)}",
     ]
@@ -49,8 +50,9 @@ def man_page(made: datetime) -> str:
 
 def _section(command: Command) -> str:
     """What one command does, its arguments and options, and examples."""
-    group: Any = typer.main.get_command(build_program(command.name))
-    known = group.commands[command.name]
+    known: Any = typer.main.get_command(build_program(command.name))
+    for word in command.name.split():
+        known = known.commands[word]
     examples = "\n".join(_text(f"drivelab {example}") for example in command.examples)
     return "\n".join(
         [

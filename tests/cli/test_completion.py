@@ -40,6 +40,8 @@ def completed(line: str, shell: str) -> list[str]:
     [
         ("drivelab ", [command.name for command in COMMANDS]),
         ("drivelab ch", ["check"]),
+        ("drivelab fleet o", ["odd"]),
+        ("drivelab fleet odd --d", ["--details"]),
         ("drivelab check --f", ["--for"]),
         ("drivelab check --for ", [*NEED_NAMES, *OTHER_NAMES]),
         ("drivelab plan ", built_in_names()),

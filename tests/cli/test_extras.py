@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.cli.catalogue import BY_NAME, COMMANDS
+from drivelab.cli.catalogue import BY_NAME, SINGLE_COMMANDS
 from drivelab.cli.main import run
 from drivelab.store.find_run import find_run
 
@@ -67,7 +67,7 @@ def test_no_command_imports_a_library_of_an_extra_before_it_is_needed() -> None:
     program = (
         "import importlib, sys\n"
         f"for name in {OF_EXTRAS}: sys.modules[name] = None\n"
-        f"for name in {[command.module for command in COMMANDS]}: importlib.import_module(name)\n"
+        f"for name in {[command.module for command in SINGLE_COMMANDS]}: importlib.import_module(name)\n"
         "print('all loaded')"
     )
     answer = subprocess.run(

@@ -55,7 +55,7 @@ def test_details_name_all_times(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "do"),
     [
         (["fleet", "odd"], "drivelab fleet odd DIR"),
-        (["fleet", "samples/"], "drivelab fleet odd samples/"),
+        (["fleet", "samples/"], "drivelab fleet --help"),
         (["import", "samples", "a b"], "drivelab fleet odd 'a b'"),
     ],
 )

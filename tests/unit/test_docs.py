@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from drivelab.cli.catalogue import BY_NAME
+from drivelab.cli.catalogue import BY_NAME, command_of
 from drivelab.cli.io_options import DEFAULTS, IoOptions
 from drivelab.cli.io_workload import workload_from
 from drivelab.cli.main import build_program, with_optional_values
@@ -79,7 +79,12 @@ def parse(line: str) -> None:
     if not arguments:
         # a command that is only mentioned
         return
-    command = typer.main.get_command(build_program(name)).commands[name]  # type: ignore[attr-defined]
+    chosen = command_of([name, *arguments])
+    assert chosen is not None
+    command: Any = typer.main.get_command(build_program(chosen.name))
+    for word in chosen.name.split():
+        command = command.commands[word]
+    arguments = arguments[len(chosen.name.split()) - 1 :]
     typed = command.make_context(name, with_optional_values(arguments) if name == "report" else arguments).params
     if name == "io":
         options = {name: typed[name] for name in DEFAULTS}

@@ -93,12 +93,12 @@ def load(arguments: list[str], python: dict[str, Any]) -> bool:
     if "drivelab" not in sys.modules:
         sys.path[:0] = python["path"]
         importlib.import_module("drivelab.__main__").prepare()
-    from drivelab.cli.catalogue import BY_NAME
+    from drivelab.cli.catalogue import command_of
 
-    named = [BY_NAME[word] for word in arguments[:1] if word in BY_NAME]
-    for command in named:
+    command = command_of(arguments[:2])
+    if command:
         importlib.import_module(command.module)
-    return bool(named)
+    return command is not None
 
 
 def be_drivelab(command: list[str], environment: dict[str, str], executable: str) -> None:

@@ -2,40 +2,10 @@
 
 from __future__ import annotations
 
-import keyword
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command of the program.
-
-    Attributes
-    ----------
-    name : str
-        What is typed; the command lives in ``drivelab.cli.NAME`` as ``command``.
-    summary : str
-        One line for the list of commands.
-    examples : tuple of str
-        Command lines that work, without the leading ``drivelab``.
-    takes_words : bool
-        Whether words that are no option of it, however they begin, are arguments.
-    one_at_a_time : str
-        What to do where several targets are named and it takes one.
-    """
-
-    name: str
-    summary: str
-    examples: tuple[str, ...]
-    takes_words: bool = False
-    one_at_a_time: str = ""
-
-    @property
-    def module(self) -> str:
-        """The module that holds the command; imported only when the command is run."""
-        # a module cannot be called import
-        return f"drivelab.cli.{self.name}{'_' if keyword.iskeyword(self.name) else ''}"
-
+from drivelab.cli import fleet
+from drivelab.cli.command import Command
 
 COMMANDS = (
     Command(
@@ -91,8 +61,9 @@ COMMANDS = (
     ),
     Command(
         "fleet",
-        "Which of many drives is slow, by monitoring data: the drive or its whole host?",
-        ("fleet odd samples/", "fleet odd monday.csv.gz tuesday.csv.gz --details", "fleet odd iostat.json --json"),
+        "Many drives at once: which of them is slow?",
+        ("fleet odd samples/",),
+        commands=fleet.COMMANDS,
     ),
     Command(
         "report",
@@ -194,4 +165,12 @@ COMMANDS = (
     ),
 )
 
-BY_NAME = {command.name: command for command in COMMANDS}
+# those that do something, each with its own help: a group has nothing but its commands
+SINGLE_COMMANDS = tuple(one for command in COMMANDS for one in command.commands or (command,))
+BY_NAME = {command.name: command for command in (*COMMANDS, *SINGLE_COMMANDS)}
+
+
+def command_of(arguments: Sequence[str]) -> Command | None:
+    """The command that a command line names, with its group; None where it names none."""
+    words = [argument for argument in arguments if not argument.startswith("-")]
+    return BY_NAME.get(" ".join(words[:2])) or BY_NAME.get(" ".join(words[:1]))

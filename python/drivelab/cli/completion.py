@@ -9,7 +9,7 @@ from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script
 from typer.completion import shell_complete
 
-from drivelab.cli.catalogue import BY_NAME
+from drivelab.cli.catalogue import command_of
 from drivelab.cli.main import build_program
 
 # set by the scripts: which shell asks; the one variable that __main__ looks for
@@ -31,9 +31,9 @@ def complete() -> int:
     Of all commands only the one that was typed is imported.
     """
     typed = " ".join(os.environ.get(name, "") for name in _TYPED).split()
-    chosen = next((word for word in typed[1:] if word in BY_NAME), None)
+    chosen = command_of(typed[1:])
     # an explanation is one line, however long: fish takes the next one for another word
     os.environ["COLUMNS"] = "10000"
     completion_init()
-    program = typer.main.get_command(build_program(chosen))
+    program = typer.main.get_command(build_program(chosen.name if chosen else None))
     return shell_complete(program, {}, "drivelab", VARIABLE, os.environ[VARIABLE])

@@ -19,7 +19,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from drivelab import __version__
-from drivelab.cli.catalogue import BY_NAME, COMMANDS, Command
+from drivelab.cli.catalogue import BY_NAME, COMMANDS, command_of
+from drivelab.cli.command import Command
 from drivelab.cli.failure import abandon_stdout, print_bug, print_error, print_message, results_delivered
 from drivelab.model.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, DrivelabError
 from drivelab.state.journal import left_outstanding
@@ -91,7 +92,7 @@ def build_program(chosen: str | None) -> typer.Typer:
     Parameters
     ----------
     chosen : str or None
-        The command that is going to run; the others stand in the help only.
+        The command that is going to run, with its group; the others stand in the help only.
     """
     program = typer.Typer(
         name="drivelab",
@@ -104,20 +105,36 @@ def build_program(chosen: str | None) -> typer.Typer:
     )
     program.callback()(_root)
     for command in COMMANDS:
-        function = _load(command) if command.name == chosen else _not_imported
-        program.command(
-            command.name,
-            cls=_Command,
-            help=_help_text(function, command),
-            short_help=command.summary,
-            epilog=_epilog(command),
-            context_settings=_TAKES_WORDS if command.takes_words else None,
-        )(function)
+        if not command.commands:
+            _add(program, command, chosen)
+            continue
+        group = typer.Typer(cls=_Program, pretty_exceptions_enable=False, rich_markup_mode="rich")
+        for part in command.commands:
+            _add(group, part, chosen)
+        program.add_typer(group, name=command.name, help=command.summary, epilog=_epilog(command))
     return program
 
 
+def _add(group: typer.Typer, command: Command, chosen: str | None) -> None:
+    """Add one command to the program or to a group of it."""
+    function = _load(command) if command.name == chosen else _not_imported
+    group.command(
+        command.word,
+        cls=_Command,
+        help=_help_text(function, command),
+        short_help=command.summary,
+        epilog=_epilog(command),
+        context_settings=_TAKES_WORDS if command.takes_words else None,
+    )(function)
+
+
 class _Program(TyperGroup):
-    """The program; its help is styled by typer."""
+    """The program, or a group of its commands; its help is styled by typer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        # in the order of work, where typer has groups behind all commands
+        group = BY_NAME.get(self.name or "")
+        return [command.word for command in (group.commands if group else COMMANDS)]
 
     def format_help(self, *arguments: Any) -> None:
         with verbatim_stdout():
@@ -134,7 +151,8 @@ class _Command(TyperCommand):
 
 def _dispatch(arguments: Sequence[str]) -> int:
     """Parse the arguments and run the command they name."""
-    chosen = next((argument for argument in arguments if not argument.startswith("-")), None)
+    command = command_of(arguments)
+    chosen = command.name if command else None
     program = typer.main.get_command(build_program(chosen))
     given = with_optional_values(arguments) if chosen == "report" else list(arguments)
     # what scripts ask to see whether fio is there; elsewhere it is a part of words of fio
@@ -205,13 +223,13 @@ def _epilog(command: Command) -> str:
 
 def _usage_error(error: typer.TyperException, arguments: Sequence[str]) -> DrivelabError:
     """A mistake in the arguments, in the form that all errors have."""
-    chosen = next((argument for argument in arguments if argument in BY_NAME), None)
-    do = " ".join(word for word in ("drivelab", chosen, "--help") if word)
+    chosen = command_of(arguments)
+    do = f"drivelab {chosen.name} --help" if chosen else "drivelab --help"
     what = " ".join(error.format_message().split()).replace(": Value error, ", ": ")
     # the library that reads numbers speaks of its own parsing
     what = re.sub(r"Input should be (a valid \w+), unable to parse string as .*", r"it is not \1", what)
     if chosen and "unexpected extra argument" in what:
-        do = BY_NAME[chosen].one_at_a_time or do
+        do = chosen.one_at_a_time or do
     for word, instead in _NO_COMMANDS.items():
         if what.startswith(f"No such command '{word}'"):
             do = instead
