@@ -23,6 +23,7 @@ AREAS = {
     "A": "Analysis",
     "P": "Experiments and plans",
     "O": "Reports",
+    "F": "Many hosts as one",
     "I": "Results of other programs",
 }
 EXIT_MEANINGS = {1: "failed", 2: "usage", 3: "refused for safety", 4: "done but not to be trusted"}

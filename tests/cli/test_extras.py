@@ -16,7 +16,7 @@ from drivelab.store.find_run import find_run
 
 PROJECT = Path(__file__).resolve().parents[2]
 # what only the extras bring: their own libraries, and those behind them
-OF_EXTRAS = ("duckdb", "jinja2", "markupsafe", "resvg_py")
+OF_EXTRAS = ("cryptography", "dask", "distributed", "duckdb", "jinja2", "markupsafe", "resvg_py")
 OWN = """
 format = 1
 name = "own"
@@ -81,7 +81,7 @@ def test_the_core_names_none_of_these_libraries_and_the_extras_name_all() -> Non
     extras = project["optional-dependencies"]
     assert not [one for one in project["dependencies"] if one.startswith(OF_EXTRAS)]
     assert sorted(one.partition(">")[0] for one in extras["report"] + extras["sql"]) == ["duckdb", "jinja2"]
-    assert extras["all"] == ["drivelab[pictures,report,sql]"]
+    assert extras["all"] == ["drivelab[fleet,pictures,report,sql]"]
 
 
 @pytest.mark.usefixtures("without_extras")

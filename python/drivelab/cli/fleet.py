@@ -6,6 +6,51 @@ from drivelab.cli.command import Command
 
 COMMANDS = (
     Command(
+        "fleet run",
+        "One experiment on drives of many hosts, over ssh; the runs come here.",
+        ("fleet run ssd-latency --hosts hosts.toml --erase-list serials.txt", "fleet run queue-depth --hosts h.toml"),
+    ),
+    Command(
+        "fleet check",
+        "Are drives and directories of many hosts fit? Nothing is destroyed.",
+        ("fleet check --hosts hosts.toml --for etcd",),
+    ),
+    Command(
+        "fleet drives",
+        "The drives of many hosts, and in what those of one model differ.",
+        ("fleet drives --hosts hosts.toml", "fleet drives --hosts hosts.toml --json"),
+    ),
+    Command(
+        "fleet status",
+        "What became of a fleet, also while it is measured.",
+        ("fleet status", "fleet status FLEET --json"),
+    ),
+    Command(
+        "fleet resume",
+        "Go on with a fleet: what was cut off, failed or could not be asked.",
+        ("fleet resume LAST", "fleet resume FLEET --erase-list serials.txt"),
+    ),
+    Command(
+        "fleet gather",
+        "Bring here the runs that lie complete on their hosts.",
+        ("fleet gather LAST",),
+    ),
+    Command(
+        "fleet restore",
+        "Have hosts put back what killed runs left changed.",
+        ("fleet restore --hosts hosts.toml",),
+    ),
+    Command(
+        "fleet keys",
+        "Certificates for hosts that are not started over ssh.",
+        ("fleet keys ./fleet-keys",),
+    ),
+    Command(
+        "fleet worker",
+        "Be a host of a fleet, where no ssh starts it.",
+        ("fleet worker tls://10.0.0.1:8786 --keys ./fleet-keys",),
+    ),
+    Command(
         "fleet odd",
         "Which of many drives is slow, by monitoring data: the drive or its whole host?",
         ("fleet odd samples/", "fleet odd monday.csv.gz tuesday.csv.gz --details", "fleet odd iostat.json --json"),

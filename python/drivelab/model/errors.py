@@ -262,6 +262,17 @@ _KINDS = (
     ErrorKind("P711", "a target that cannot answer the question", "use a block device or scratch:SIZE", EXIT_USAGE),
     ErrorKind("P712", "a level that the experiment does not have", "choose one of those that it has", EXIT_USAGE),
     ErrorKind("P713", "an option that may reach beyond the target", "use only options that are listed", EXIT_USAGE),
+    # F: many hosts as one
+    ErrorKind("F901", "the hosts cannot be read", "check the file: docs/how-to/measure-many-hosts.md", EXIT_USAGE),
+    ErrorKind("F902", "the list of drives that may be erased cannot be read", "write one serial a line", EXIT_USAGE),
+    ErrorKind("F903", "no such fleet", "name a directory that 'drivelab fleet run' or 'fleet check' made", EXIT_USAGE),
+    ErrorKind("F904", "keys that cannot be used", "make them: drivelab fleet keys DIR", EXIT_USAGE),
+    ErrorKind("F905", "what carries messages between hosts is not installed", "pip install 'drivelab[fleet]'"),
+    ErrorKind("F906", "a host was asked for something that a fleet does not ask", "start it by 'drivelab fleet run'"),
+    ErrorKind("F907", "another command measures it", "wait until that has ended", EXIT_REFUSED),
+    ErrorKind("F908", "a host with another version", "install the same drivelab on all of them"),
+    ErrorKind("F909", "hosts and those who ask cannot reach each other", "check addresses, ports and keys"),
+    ErrorKind("F910", "what a host sent is not what it has", "gather it again: drivelab fleet gather FLEET"),
     # O: the report
     ErrorKind("O801", "what pages are made with is not installed", "pip install 'drivelab[report]'"),
     ErrorKind("O802", "a report cannot be written", "name another place: --out FILE"),

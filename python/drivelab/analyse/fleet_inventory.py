@@ -1,0 +1,98 @@
+"""What differs between drives of one model in many hosts, and what they say of their health."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from drivelab.model.fleet_inventory import FleetDrive, OddFact
+
+# what drives of one model may differ in though nobody meant it, with its words
+_FACTS = {
+    "firmware": "firmware",
+    "write_cache": "write cache",
+    "scheduler": "scheduler",
+    "queue_requests": "requests that the kernel queues",
+    "link": "link",
+    "logical_block_size_bytes": "logical block size",
+}
+_WORN_PERCENT = 90
+
+
+def fleet_drive(host: str, drive: Mapping[str, Any]) -> FleetDrive:
+    """A drive as ``drivelab drives --json --all --smart`` tells it."""
+    touch = drive["touch"]
+    erasable = "yes" if touch["may_be_erased"] else "; ".join(touch["reasons"])
+    return FleetDrive(
+        host,
+        str(drive["name"]),
+        str(drive["model"] or ""),
+        str(drive["firmware"] or ""),
+        str(drive["serials"][0]) if drive["serials"] else "",
+        int(drive["size_bytes"]),
+        erasable,
+        {words: text for key, words in _FACTS.items() if (text := _text(key, drive))},
+        tuple(_health(drive.get("smart") or {})),
+    )
+
+
+def odd_facts(drives: Sequence[FleetDrive]) -> list[OddFact]:
+    """What drives of one model differ in, the fact with the fewest odd ones first.
+
+    Parameters
+    ----------
+    drives : sequence of FleetDrive
+        Of all hosts; those that tell no model have no peers.
+    """
+    found: list[OddFact] = []
+    models: dict[str, list[FleetDrive]] = {}
+    for drive in drives:
+        models.setdefault(drive.model, []).append(drive)
+    models.pop("", None)
+    for model, peers in models.items():
+        for fact in _FACTS.values():
+            by_value: dict[str, list[FleetDrive]] = {}
+            for drive in peers:
+                if fact in drive.facts:
+                    by_value.setdefault(drive.facts[fact], []).append(drive)
+            if len(by_value) > 1:
+                usual, same = max(by_value.items(), key=lambda item: len(item[1]))
+                others = {value: of_it for value, of_it in by_value.items() if value != usual}
+                found.append(OddFact(model, fact, usual, len(same), others))
+    return sorted(found, key=lambda odd: sum(map(len, odd.others.values())))
+
+
+def shared_drives(drives: Sequence[FleetDrive]) -> dict[str, list[str]]:
+    """Serials that several hosts see, with those hosts: one drive, and not several."""
+    hosts: dict[str, list[str]] = {}
+    for drive in drives:
+        if drive.serial:
+            hosts.setdefault(drive.serial, []).append(drive.host)
+    return {serial: sorted(set(names)) for serial, names in hosts.items() if len(set(names)) > 1}
+
+
+def _text(key: str, drive: Mapping[str, Any]) -> str:
+    """A fact in few words; empty where it is not known."""
+    value = drive[key]
+    if value is None:
+        return ""
+    if key == "write_cache":
+        state = {True: "on", False: "off"}.get(value["drive_enabled"])
+        told = [f"{state} in the drive" if state else "", f"{value['kernel_mode']} in the kernel"]
+        return ", ".join(filter(None, told))
+    if key == "link":
+        return f"{value['kind']} {value['rate_bits_per_s'] / 1e9:g} Gbit/s x{value['lanes']}"
+    return str(value)
+
+
+def _health(smart: Mapping[str, Any]) -> Iterator[str]:
+    """What of a drive's own report its owner should know."""
+    if smart.get("health_passed") is False:
+        yield "says itself that it fails"
+    if smart.get("critical_warning"):
+        yield f"warns (bits {smart['critical_warning']:#x})"
+    if (used := smart.get("percentage_used")) is not None and used >= _WORN_PERCENT:
+        yield f"{used} % of its endurance is used up"
+    for key, words in (("media_errors", "media errors"), ("pending_sectors", "pending sectors")):
+        if smart.get(key):
+            yield f"{smart[key]} {words}"

@@ -1,0 +1,70 @@
+"""The command ``drivelab fleet check``: a short verdict about drives and directories of many hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drivelab.cli.fleet_options import (
+    DEADLINE,
+    JOIN,
+    SILENT,
+    DeadlineOption,
+    HostsOption,
+    JoinOption,
+    JsonOption,
+    KeysOption,
+    ListenOption,
+    NoGatherOption,
+    OnlyHostOption,
+    SchedulerOption,
+    SilentOption,
+    reach_of,
+)
+from drivelab.cli.fleet_sitting import show_fleet, sitting
+from drivelab.fleet.extra import require_fleet_extra
+from drivelab.fleet.hosts import load_hosts
+from drivelab.model.fleet_plan import FleetWork
+from drivelab.needs.load import load_need
+
+
+def command(
+    hosts: HostsOption,
+    need: Annotated[str | None, typer.Option("--for", metavar="NEED", help="As for 'drivelab check'.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Take 10 s each instead of 45: wider intervals.")] = False,
+    host: OnlyHostOption = None,
+    listen: ListenOption = None,
+    scheduler: SchedulerOption = None,
+    keys: KeysOption = None,
+    join_within: JoinOption = JOIN,
+    deadline: DeadlineOption = DEADLINE,
+    silent_for: SilentOption = SILENT,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
+    ] = None,
+    no_gather: NoGatherOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Check drives and directories of many hosts; drives are only read, and nothing is destroyed.
+
+    What each host does is an ordinary 'drivelab check'.
+
+    Raises
+    ------
+    DrivelabError
+        F901, F903 to F905, F909: hosts, keys and addresses. U005: no such need.
+    """
+    from drivelab.fleet.book import FleetBook
+    from drivelab.fleet.record import new_fleet
+
+    reach = reach_of(listen, scheduler, keys, join_within, deadline, silent_for)
+    require_fleet_extra()
+    known = load_hosts(hosts, tuple(host or ()))
+    if need is not None:
+        load_need(need)
+    words = [*(["--for", need] if need else []), *(["--quick"] if quick else [])]
+    book = FleetBook(new_fleet(FleetWork("check", tuple(words)), known, out))
+    is_whole = sitting(book, reach, lambda conductor: conductor.measure(), gathers=not no_gather, as_json=as_json)
+    return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)

@@ -1,0 +1,69 @@
+"""The command ``drivelab fleet drives``: the drives of many hosts as one list, and what is odd about some."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from drivelab.analyse.fleet_inventory import fleet_drive, odd_facts, shared_drives
+from drivelab.cli.fleet_options import (
+    JOIN,
+    HostsOption,
+    JoinOption,
+    KeysOption,
+    ListenOption,
+    OnlyHostOption,
+    SchedulerOption,
+    reach_of,
+)
+from drivelab.cli.fleet_sitting import asked_of_each
+from drivelab.fleet.hosts import load_hosts
+from drivelab.model.errors import EXIT_FAILED, EXIT_OK
+from drivelab.report.terminal.fleet_drives import fleet_drive_lines
+from drivelab.streams import make_console
+
+SCHEMA = 1
+# what hosts have in memory, and loop devices without a file
+_MADE = ("zram", "ram")
+
+
+def command(
+    hosts: HostsOption,
+    host: OnlyHostOption = None,
+    listen: ListenOption = None,
+    scheduler: SchedulerOption = None,
+    keys: KeysOption = None,
+    join_within: JoinOption = JOIN,
+    show_all: Annotated[bool, typer.Option("--all", help="All drives, however many.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every fact.")] = False,
+) -> int:
+    """List the drives of many hosts, and in what those of one model differ: firmware, settings, link, health.
+
+    Nothing is changed. SMART is asked where hosts are asked as root.
+
+    Raises
+    ------
+    DrivelabError
+        F901, F904, F905, F909: hosts, keys and addresses.
+    """
+    reach = reach_of(listen, scheduler, keys, join_within)
+    answers, reasons = asked_of_each(load_hosts(hosts, tuple(host or ())), reach, "drives")
+    found = {name: [drive for drive in answers[name]["drives"] if _is_meant(drive)] for name in sorted(answers)}
+    drives = [fleet_drive(name, drive) for name, listed in found.items() for drive in listed]
+    reasons |= {name: answer["error"] for name, answer in answers.items() if answer["error"]}
+    odd, shared = odd_facts(drives), shared_drives(drives)
+    if as_json:
+        told: dict[str, Any] = {"schema": SCHEMA, "hosts": found, "odd": [one.to_json() for one in odd]}
+        print(json.dumps(told | {"seen_by_several": shared, "not_asked": reasons}, indent=2))
+    else:
+        plain = not make_console().encoding.startswith("utf")
+        for line in fleet_drive_lines(drives, odd, shared, reasons, plain=plain, shows_all=show_all):
+            print(line)
+    return EXIT_FAILED if reasons else EXIT_OK
+
+
+def _is_meant(drive: Mapping[str, Any]) -> bool:
+    return bool(drive["size_bytes"]) and not drive["name"].startswith(_MADE)

@@ -1,0 +1,99 @@
+"""Options that commands of ``drivelab fleet`` share: which hosts, and how they are reached."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.units import parse_duration_ns
+
+HostsOption = Annotated[Path, typer.Option(metavar="FILE", help="The hosts: docs/how-to/measure-many-hosts.md")]
+OnlyHostOption = Annotated[
+    list[str] | None,
+    typer.Option("--host", metavar="NAME", help="Only this host of them; several times names several."),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Address or interface that hosts join; else the one on the way to the first."),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="tls://ADDRESS:PORT",
+        help="Let hosts be started by others (Slurm, Kubernetes), and wait for them here: drivelab fleet worker.",
+    ),
+]
+KeysOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Keys for --scheduler: drivelab fleet keys DIR.")]
+JoinOption = Annotated[str, typer.Option(metavar="DURATION", help="How long a host may take to join.")]
+DeadlineOption = Annotated[str, typer.Option(metavar="DURATION", help="How long one drive may take.")]
+SilentOption = Annotated[
+    str, typer.Option(metavar="DURATION", help="How long a host may say nothing before it is given up.")
+]
+EraseListOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Serials (or HOST:NAME) of drives that may be erased; others are only read."),
+]
+FleetArgument = Annotated[
+    str, typer.Argument(metavar="FLEET", help="Directory or name of a fleet that was begun; LAST is the newest.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON; progress is a line of JSON for each change.")]
+NoGatherOption = Annotated[bool, typer.Option("--no-gather", help="Leave the runs on their hosts.")]
+JOIN, DEADLINE, SILENT = "60s", "24h", "30s"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How hosts are reached.
+
+    Attributes
+    ----------
+    listen : str or None
+        Address or interface that they join.
+    scheduler : str or None
+        ``tls://ADDRESS:PORT``, where others start them.
+    keys : Path or None
+        Where the keys for that are.
+    join_s, item_s, silent_s : float
+        How long joining, one drive, and silence may last.
+    """
+
+    listen: str | None
+    scheduler: str | None
+    keys: Path | None
+    join_s: float
+    item_s: float
+    silent_s: float
+
+
+def reach_of(
+    listen: str | None,
+    scheduler: str | None,
+    keys: Path | None,
+    join_within: str = JOIN,
+    deadline: str = DEADLINE,
+    silent_for: str = SILENT,
+) -> Reach:
+    """What was typed about reaching hosts.
+
+    Raises
+    ------
+    DrivelabError
+        U002: no duration. U004: options that exclude each other, or one without its other.
+    """
+    if scheduler is not None and listen is not None:
+        raise DrivelabError("U004", "--scheduler names the address already", do="leave out --listen")
+    if (scheduler is None) != (keys is None):
+        do = "give both: --scheduler tls://ADDRESS:PORT --keys DIR"
+        raise DrivelabError("U004", "--scheduler and --keys belong together", do=do)
+    seconds = [parse_duration_ns(text) / 1e9 for text in (join_within, deadline, silent_for)]
+    return Reach(listen, scheduler, keys, *seconds)
+
+
+def chosen_seed(seed: int | None) -> int:
+    """The seed that all hosts get: the same question is the same order, too."""
+    return secrets.randbits(32) if seed is None else seed

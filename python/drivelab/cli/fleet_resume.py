@@ -1,0 +1,58 @@
+"""The command ``drivelab fleet resume``: asks hosts for what is still missing."""
+
+from __future__ import annotations
+
+from drivelab.cli.fleet_options import (
+    DEADLINE,
+    JOIN,
+    SILENT,
+    DeadlineOption,
+    EraseListOption,
+    FleetArgument,
+    JoinOption,
+    JsonOption,
+    KeysOption,
+    ListenOption,
+    NoGatherOption,
+    SchedulerOption,
+    SilentOption,
+    reach_of,
+)
+from drivelab.cli.fleet_sitting import show_fleet, sitting
+from drivelab.fleet.extra import require_fleet_extra
+from drivelab.fleet.hosts import load_erase_list
+
+
+def command(
+    fleet: FleetArgument = "LAST",
+    erase_list: EraseListOption = None,
+    listen: ListenOption = None,
+    scheduler: SchedulerOption = None,
+    keys: KeysOption = None,
+    join_within: JoinOption = JOIN,
+    deadline: DeadlineOption = DEADLINE,
+    silent_for: SilentOption = SILENT,
+    no_gather: NoGatherOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Go on with a fleet: hosts that could not be asked, drives that were cut off or failed, runs that are not here.
+
+    What is measured is not measured again. Hosts that measure on by themselves
+    are left alone. Drives that are erased are listed once more.
+
+    Raises
+    ------
+    DrivelabError
+        F902 to F905, F909: lists, fleets, keys and addresses.
+    """
+    from drivelab.fleet.book import FleetBook
+    from drivelab.fleet.record import open_fleet
+
+    reach = reach_of(listen, scheduler, keys, join_within, deadline, silent_for)
+    require_fleet_extra()
+    erasable = load_erase_list(erase_list) if erase_list else ()
+    book = FleetBook(open_fleet(fleet))
+    is_whole = sitting(
+        book, reach, lambda conductor: conductor.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
+    )
+    return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)

@@ -1,0 +1,117 @@
+"""The command ``drivelab fleet run``: one experiment on drives of many hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drivelab.cli.fleet_options import (
+    DEADLINE,
+    JOIN,
+    SILENT,
+    DeadlineOption,
+    EraseListOption,
+    HostsOption,
+    JoinOption,
+    JsonOption,
+    KeysOption,
+    ListenOption,
+    NoGatherOption,
+    OnlyHostOption,
+    SchedulerOption,
+    SilentOption,
+    chosen_seed,
+    reach_of,
+)
+from drivelab.cli.fleet_sitting import show_fleet, sitting
+from drivelab.cli.run_options import (
+    ExperimentArgument,
+    OnErrorOption,
+    OnlyOption,
+    QuickOption,
+    RepeatsOption,
+    SeedOption,
+    SkipOption,
+    TraceOption,
+)
+from drivelab.experiments.load import load_experiment, looks_like_path, text_of
+from drivelab.fleet.extra import require_fleet_extra
+from drivelab.fleet.hosts import load_erase_list, load_hosts
+from drivelab.model.fleet_plan import FleetWork
+
+
+def command(
+    experiment: ExperimentArgument,
+    hosts: HostsOption,
+    host: OnlyHostOption = None,
+    erase_list: EraseListOption = None,
+    quick: QuickOption = False,
+    skip_unavailable: SkipOption = False,
+    only: OnlyOption = None,
+    repeats: RepeatsOption = None,
+    on_error: OnErrorOption = "continue",
+    seed: SeedOption = None,
+    trace: TraceOption = False,
+    listen: ListenOption = None,
+    scheduler: SchedulerOption = None,
+    keys: KeysOption = None,
+    join_within: JoinOption = JOIN,
+    deadline: DeadlineOption = DEADLINE,
+    silent_for: SilentOption = SILENT,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
+    ] = None,
+    no_gather: NoGatherOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Run one experiment on drives of many hosts, one drive at a time on each, and bring the runs here.
+
+    Hosts are started over ssh with your own configuration and agent, and must
+    have the same drivelab. What each does is an ordinary 'drivelab run': kept
+    there, put back there when the connection is lost, and gone on with by
+    'drivelab fleet resume'. No drive is erased that is not in --erase-list.
+
+    Raises
+    ------
+    DrivelabError
+        F901 to F905, F909: hosts, lists, keys and addresses. P701 to P703: the experiment.
+    """
+    from drivelab.fleet.book import FleetBook
+    from drivelab.fleet.record import new_fleet
+
+    reach = reach_of(listen, scheduler, keys, join_within, deadline, silent_for)
+    require_fleet_extra()
+    known = load_hosts(hosts, tuple(host or ()))
+    erasable = load_erase_list(erase_list) if erase_list else ()
+    options = ["--seed", str(chosen_seed(seed)), "--on-error", on_error]
+    options += [name for name, is_on in _switches(quick, skip_unavailable, trace) if is_on]
+    options += [word for level in only or () for word in ("--only", level)]
+    options += ["--repeats", str(repeats)] if repeats else []
+    work = FleetWork("run", tuple(options), *experiment_of(experiment))
+    book = FleetBook(new_fleet(work, known, out))
+    is_whole = sitting(
+        book, reach, lambda conductor: conductor.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
+    )
+    return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
+
+
+def _switches(quick: bool, skip_unavailable: bool, trace: bool) -> tuple[tuple[str, bool], ...]:
+    return ("--quick", quick), ("--skip-unavailable", skip_unavailable), ("--trace", trace)
+
+
+def experiment_of(typed: str) -> tuple[str, str]:
+    """The name of an experiment and, of a user's own, what its file holds: hosts don't have it.
+
+    Raises
+    ------
+    DrivelabError
+        P701 to P703: there is none, or it has mistakes.
+    """
+    if not typed.endswith(".fio"):
+        load_experiment(typed)
+    elif not Path(typed).exists():
+        text_of(typed, code="P701")
+    text = text_of(typed, code="P701") if looks_like_path(typed) or typed.endswith(".fio") else ""
+    return typed.rpartition("/")[2], text

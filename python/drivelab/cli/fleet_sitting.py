@@ -1,0 +1,140 @@
+"""What the commands of a fleet share: a sitting with it, how it goes, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from drivelab.cli.fleet_options import Reach
+from drivelab.fleet.extra import require_fleet_extra
+from drivelab.model.errors import EXIT_FAILED, EXIT_OK
+from drivelab.model.fleet_hosts import HostEntry
+from drivelab.model.fleet_plan import FleetWork
+from drivelab.streams import make_console
+
+if TYPE_CHECKING:
+    from drivelab.fleet.book import FleetBook
+    from drivelab.fleet.conduct import Conductor
+    from drivelab.fleet.record import FleetRecord
+
+SCHEMA = 1
+
+
+def sitting(
+    book: FleetBook,
+    reach: Reach,
+    work: Callable[[Conductor], Awaitable[None]],
+    *,
+    erase_list: tuple[str, ...] = (),
+    gathers: bool = False,
+    as_json: bool = False,
+) -> bool:
+    """Sit down with a fleet and do something; whether it was done to its end.
+
+    Raises
+    ------
+    DrivelabError
+        F904, F905, F909, S501 to S503.
+    """
+    require_fleet_extra()
+    # imported here: most commands have no fleet
+    from drivelab.fleet.conduct import Manner
+    from drivelab.fleet.session import listening_at, listening_for_ssh, sit
+
+    if reach.scheduler is not None and reach.keys is not None:
+        listening = listening_at(reach.scheduler, reach.keys)
+        print(f"hosts join here: drivelab fleet worker {reach.scheduler} --keys DIR", file=sys.stderr)
+    else:
+        listening = listening_for_ssh(book.fleet, reach.listen)
+    teller = JsonTeller(book) if as_json else LineTeller(book)
+    manner = Manner(listening.host_keys, reach.join_s, reach.item_s, reach.silent_s, erase_list, gathers, teller.tell)
+    return sit(book, listening, manner, work)
+
+
+def asked_of_each(
+    hosts: Mapping[str, HostEntry], reach: Reach, question: Literal["drives", "restore"]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """What each host answers to a question of `host_tasks`, and why others did not; nothing is kept here.
+
+    Raises
+    ------
+    DrivelabError
+        F904, F905, F909.
+    """
+    require_fleet_extra()
+    from drivelab.fleet import host_tasks
+    from drivelab.fleet.book import FleetBook
+    from drivelab.fleet.record import FleetRecord, HostRecord
+
+    known = {name: HostRecord(entry) for name, entry in hosts.items()}
+    book = FleetBook(FleetRecord(Path(), question, FleetWork("check"), known), keeps=False)
+    answers: dict[str, Any] = {}
+    asked = getattr(host_tasks, question)
+    is_whole = sitting(book, reach, lambda conductor: conductor.ask_each(asked, answers.__setitem__))
+    if not is_whole:
+        raise KeyboardInterrupt
+    return answers, {name: host.reason for name, host in book.fleet.hosts.items() if host.reason}
+
+
+class LineTeller:
+    """Writes a line for each item that begins or ends, and each host that cannot be asked."""
+
+    def __init__(self, book: FleetBook) -> None:
+        self._book = book
+        self._told: dict[str, str] = {}
+        self._is_terminal = sys.stderr.isatty()
+
+    def tell(self, key: str) -> None:
+        """Say what became of an item, or of a host."""
+        fleet = self._book.fleet
+        if key in fleet.hosts:
+            self._line(key, f"{key}: {fleet.hosts[key].reason}")
+            return
+        item = fleet.items[key]
+        state = item.state.replace("_", " ")
+        said = item.reason or item.answer or (item.now if self._is_terminal else "")
+        self._line(key, f"{key}: {state}" + (f": {said}" if said else ""))
+
+    def _line(self, key: str, line: str) -> None:
+        if self._told.get(key) != line:
+            self._told[key] = line
+            print(line, file=sys.stderr, flush=True)
+
+
+class JsonTeller:
+    """Writes a line of JSON for each change."""
+
+    def __init__(self, book: FleetBook) -> None:
+        self._book = book
+
+    def tell(self, key: str) -> None:
+        """Say what became of an item, or of a host."""
+        fleet = self._book.fleet
+        if key in fleet.hosts:
+            event: Mapping[str, object] = {"host": key, "reason": fleet.hosts[key].reason}
+        else:
+            item = fleet.items[key]
+            names = ("state", "reason", "now", "answer", "run", "gathered")
+            event = {"host": item.host, "item": key, **{name: getattr(item, name) for name in names}}
+        print(json.dumps({"event": event}), file=sys.stderr, flush=True)
+
+
+def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False) -> int:
+    """Print what became of a fleet; the exit code says whether all of it was measured."""
+    from drivelab.report.terminal.fleet_run import fleet_run_lines, is_done
+
+    if as_json:
+        print(json.dumps(fleet.to_json() | {"schema": SCHEMA, "directory": str(fleet.directory)}, indent=2))
+    else:
+        console = make_console()
+        plain = not console.encoding.startswith("utf")
+        reasons = {name: (host.reason, host.notes) for name, host in fleet.hosts.items()}
+        for line in fleet_run_lines(fleet.name, fleet.work.title, reasons, list(fleet.items.values()), plain=plain):
+            print(line)
+    if was_interrupted:
+        return 128 + signal.SIGINT
+    return EXIT_OK if is_done({name: host.reason for name, host in fleet.hosts.items()}, fleet.items) else EXIT_FAILED

@@ -1,0 +1,27 @@
+"""The command ``drivelab fleet status``: what is known here of a fleet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from drivelab.cli.fleet_options import FleetArgument, JsonOption
+from drivelab.cli.fleet_sitting import show_fleet
+from drivelab.fleet.record import open_fleet
+
+
+def command(fleet: FleetArgument = "LAST", as_json: JsonOption = False) -> int:
+    """Show what became of a fleet, also while it is measured; no host is asked.
+
+    Raises
+    ------
+    DrivelabError
+        F903: there is no such fleet.
+    """
+    found = open_fleet(fleet)
+    if not found.is_held():
+        found = found.with_items(
+            replace(item, state="cut_off", reason="the command that asked for it is gone")
+            for item in found.items.values()
+            if item.state == "measuring"
+        )
+    return show_fleet(found, as_json=as_json)

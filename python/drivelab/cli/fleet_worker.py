@@ -1,0 +1,69 @@
+"""The command ``drivelab fleet worker``: a host of a fleet, for as long as it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from drivelab.cli.fleet_options import JOIN, SILENT, JoinOption, SilentOption
+from drivelab.model.errors import EXIT_OK, DrivelabError
+from drivelab.model.units import parse_duration_ns
+
+
+def command(
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="tls://ADDRESS:PORT of those who ask; - reads it from ssh.")
+    ],
+    keys: Annotated[Path | None, typer.Option(metavar="DIR", help="The keys: 'drivelab fleet keys' made them.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What hosts.toml calls it; else its host name.")
+    ] = None,
+    join_within: JoinOption = JOIN,
+    silent_for: SilentOption = SILENT,
+    as_json: Annotated[bool, typer.Option("--json", help="Say what goes wrong as JSON.")] = False,
+) -> int:
+    """Be a host of a fleet until those who ask are gone; 'drivelab fleet run' starts it over ssh.
+
+    What it measures is an ordinary run in this machine's own directory of runs.
+    When the connection is lost, that is interrupted and everything is put back.
+
+    Raises
+    ------
+    DrivelabError
+        F904 to F906, F908, F909: keys, what is missing, whom to join, versions.
+    """
+    if address == "-":
+        why = asyncio.run(_over_ssh())
+    else:
+        if keys is None:
+            do = "make them where 'drivelab fleet run' is started, and copy them: drivelab fleet keys DIR"
+            raise DrivelabError("F904", "no keys are named: --keys DIR", do=do)
+        seconds = [parse_duration_ns(text) / 1e9 for text in (silent_for, join_within)]
+        why = asyncio.run(_by_itself(address, keys, name or socket.gethostname().partition(".")[0], *seconds))
+    print(why, file=sys.stderr)
+    return EXIT_OK
+
+
+async def _over_ssh() -> str:
+    from drivelab.fleet.host import be_host, read_joining, standard_input
+
+    reader = await standard_input()
+    joining = await read_joining(reader)
+    # the end of it: those who started this are gone
+    return await be_host(joining, _joined, reader.read())
+
+
+async def _by_itself(address: str, keys: Path, name: str, silent_s: float, join_s: float) -> str:
+    from drivelab.fleet.certificates import read_keys
+    from drivelab.fleet.host import Joining, be_host
+
+    return await be_host(Joining(address, name, read_keys(keys, "host"), silent_s, join_s), _joined)
+
+
+def _joined() -> None:
+    print("joined", file=sys.stderr, flush=True)

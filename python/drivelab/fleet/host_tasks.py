@@ -1,0 +1,228 @@
+"""What is asked of a host, as coroutines that Dask runs there; each is idempotent, and each answer is plain data.
+
+A host keeps what it measures for a fleet below its own directory of runs, in
+``fleets/FLEET/ITEM``. What lies there is the result: an answer that is lost
+is asked for again, and nothing is measured twice.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from distributed import Worker, get_worker
+
+from drivelab.fleet.local_commands import Ended, LocalCommands
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_plan import FleetItem, FleetWork
+from drivelab.plan.fleet import serial_of
+from drivelab.store.durable import make_directory
+from drivelab.store.layout import RUN_JSON, default_parent
+from drivelab.store.read import open_run
+from drivelab.store.regular_file import opened_regular
+
+# what a host says while it measures; those who asked listen to it
+PROGRESS_TOPIC = "drivelab-progress"
+_FLEETS = "fleets"
+_LOCK = ".lock"
+_PIECE_BYTES_MAX = 8 * 1024**2
+# a line of progress is for eyes
+_TELL_AFTER_S = 0.5
+
+COMMANDS = LocalCommands()
+
+
+async def drives() -> dict[str, Any]:
+    """The drives of this host, as ``drivelab drives --json --all --smart`` has them, or why they cannot be listed."""
+    smart = ["--smart"] if os.geteuid() == 0 else []
+    ended = await COMMANDS.ended(["drives", "--json", "--all", *smart])
+    found = ended.document.get("drives", [])
+    await get_worker().set_resources(**{f"drive:{serial_of(drive)}": 1 for drive in found})
+    return {"drives": found, "error": ended.error}
+
+
+async def clock_ns() -> int:
+    """The time of this host, in nanoseconds since 1970."""
+    return time.time_ns()
+
+
+async def restore() -> dict[str, Any]:
+    """What ``drivelab restore`` puts back here, and what it says if it cannot."""
+    ended = await COMMANDS.ended(["restore", "--json"])
+    return {"document": ended.document, "error": ended.error}
+
+
+async def measure(fleet: str, stored_item: Mapping[str, Any], stored_work: Mapping[str, Any]) -> dict[str, str]:
+    """Have one target measured, or go on with what was cut off, or only say that it was done already.
+
+    Parameters
+    ----------
+    fleet : str
+        Name of the fleet.
+    stored_item, stored_work
+        As `FleetItem.to_json` and `FleetWork.to_json` make them.
+
+    Returns
+    -------
+    dict of str to str
+        ``state``, ``reason``, ``run`` and ``answer`` of the item.
+    """
+    item, work = FleetItem.from_json(stored_item), FleetWork.from_json(stored_work)
+    folder = item_folder(fleet, item.key)
+    try:
+        make_directory(folder)
+        with _held(folder) as lock:
+            ended = Ended(0, {}, "")
+            before = await _outcome(folder, ended)
+            if before["state"] != "complete":
+                words = _words(folder, item, work, before["run"])
+                ended = await COMMANDS.ended(words, _teller(fleet, item.key), pass_fds=(lock,))
+            return await _outcome(folder, ended)
+    except DrivelabError as error:
+        return {"state": "failed", "reason": f"{error.code}: {error.what}", "run": "", "answer": ""}
+
+
+async def outcome(fleet: str, key: str) -> dict[str, str]:
+    """What is stored of an item here, without measuring anything."""
+    folder = item_folder(fleet, key)
+    found = await _outcome(folder, Ended(0, {}, ""))
+    try:
+        with _held(folder):
+            return found
+    except (DrivelabError, OSError):
+        return found | {"state": "measuring", "reason": ""}
+
+
+async def files(run: str) -> list[tuple[str, int]]:
+    """The files of a run with their sizes in bytes; names begin below its directory."""
+    directory = _own_directory(run)
+    paths = sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
+    return [(str(path.relative_to(directory)), path.stat().st_size) for path in paths]
+
+
+async def piece(run: str, name: str, offset: int) -> bytes:
+    """At most 8 MiB of a file of a run, from an offset in bytes on."""
+    with opened_regular(_own_file(run, name)) as file:
+        file.seek(offset)
+        return file.read(_PIECE_BYTES_MAX)
+
+
+async def digest(run: str, name: str) -> str:
+    """SHA-256 of a file of a run, in hexadecimal."""
+    with opened_regular(_own_file(run, name)) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def item_folder(fleet: str, key: str) -> Path:
+    """Where this host keeps the runs of an item.
+
+    Raises
+    ------
+    DrivelabError
+        F906: a name that would lead elsewhere.
+    """
+    parts = [fleet, *key.split("/")]
+    if any(not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", part) for part in parts):
+        raise DrivelabError("F906", f"'{fleet}/{key}' names no item of a fleet")
+    return default_parent() / _FLEETS / Path(*parts)
+
+
+def _words(folder: Path, item: FleetItem, work: FleetWork, cut_off: str) -> list[str]:
+    """The local command that makes an item complete."""
+    erase = [word for name in item.erase for word in ("--erase", name)]
+    if cut_off and work.command == "run":
+        return ["resume", cut_off, *erase, "--json"]
+    experiment = [work.experiment] if work.command == "run" else []
+    if work.experiment_text:
+        file = folder / work.experiment.rpartition("/")[2]
+        file.write_text(work.experiment_text, encoding="utf-8")
+        experiment = [str(file)]
+    return [work.command, *experiment, item.target, *work.words, "--out", str(folder), *erase, "--json"]
+
+
+async def _outcome(folder: Path, ended: Ended) -> dict[str, str]:
+    """What lies in the folder of an item, and what its command said."""
+    runs = sorted(path.parent for path in folder.glob(f"*/{RUN_JSON}"))
+    if not runs:
+        state = "cut_off" if _was_interrupted(ended) else "failed" if ended.error else "planned"
+        return {"state": state, "reason": ended.error, "run": "", "answer": ""}
+    record = open_run(runs[-1]).record
+    if record.status == "complete":
+        return {"state": "complete", "reason": "", "run": str(runs[-1]), "answer": await _answer(folder)}
+    reason = ended.error or record.error or f"its run is {record.status}"
+    state = "failed" if ended.error and not _was_interrupted(ended) else "cut_off"
+    return {"state": state, "reason": reason, "run": str(runs[-1]), "answer": ""}
+
+
+def _was_interrupted(ended: Ended) -> bool:
+    return ended.exit_code < 0 or ended.exit_code == 130
+
+
+async def _answer(folder: Path) -> str:
+    """What the newest run of a folder says, in one line, as ``drivelab runs`` tells it."""
+    ended = await COMMANDS.ended(["runs", "--json"], runs=folder)
+    runs = ended.document.get("runs") or [{}]
+    return str(runs[0].get("in_short") or runs[0].get("answer") or "")
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[int]:
+    """Have an item for oneself: the lock lasts as long as the command that is handed its descriptor.
+
+    Raises
+    ------
+    DrivelabError
+        F907: somebody else has it.
+    """
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield descriptor
+    except BlockingIOError as error:
+        raise DrivelabError("F907", "this host measures it already", where=str(folder)) from error
+    finally:
+        os.close(descriptor)
+
+
+def _teller(fleet: str, key: str) -> Callable[[str], None]:
+    """Sends lines of progress to whoever listens, the last one at least each half second."""
+    worker: Worker = get_worker()
+    told_at = 0.0
+
+    def tell(line: str) -> None:
+        nonlocal told_at
+        now = time.monotonic()
+        if now - told_at >= _TELL_AFTER_S and not line.startswith("{"):
+            told_at = now
+            worker.log_event(PROGRESS_TOPIC, {"fleet": fleet, "item": key, "line": line})
+
+    return tell
+
+
+def _own_directory(run: str) -> Path:
+    """A directory of a run that was made for a fleet.
+
+    Raises
+    ------
+    DrivelabError
+        F906: it is none.
+    """
+    directory = Path(run).resolve()
+    if not directory.is_relative_to((default_parent() / _FLEETS).resolve()):
+        raise DrivelabError("F906", f"{run} is no run of a fleet")
+    return directory
+
+
+def _own_file(run: str, name: str) -> Path:
+    directory = _own_directory(run)
+    path = (directory / name).resolve()
+    if not path.is_relative_to(directory):
+        raise DrivelabError("F906", f"{name} is no file of {run}")
+    return path

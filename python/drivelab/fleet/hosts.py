@@ -1,0 +1,92 @@
+"""Reads ``hosts.toml``, and the list of drives that may be erased."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from drivelab.experiments.load import document_of, text_of
+from drivelab.experiments.mistakes import Tables, mistake_in
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_hosts import DriveRule, FleetHosts, HostEntry
+from drivelab.model.names import did_you_mean
+
+_TABLES: Tables = {
+    (): FleetHosts,
+    ("defaults",): HostEntry,
+    ("defaults", "drives"): DriveRule,
+    ("hosts",): HostEntry,
+}
+_NOTE = "#"
+
+
+def load_hosts(path: Path, only: tuple[str, ...] = ()) -> dict[str, HostEntry]:
+    """The hosts of a file, each with what it shares with the others.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    only : tuple of str
+        Names of those that are meant; without them all are.
+
+    Raises
+    ------
+    DrivelabError
+        F901: it cannot be read, or has no host of a name. P702: not TOML. P703: a key is wrong.
+    """
+    text = text_of(str(path), code="F901")
+    document = document_of(text, str(path))
+    try:
+        hosts = FleetHosts.model_validate(document).complete()
+    except ValidationError as error:
+        raise mistake_in(document, error, text=text, file=str(path), tables=_TABLES) from error
+    for name in only:
+        if name not in hosts:
+            do = did_you_mean(name, list(hosts)) or f"choose of {', '.join(list(hosts)[:10])}"
+            raise DrivelabError("F901", f"there is no host {name}", where=str(path), do=do)
+    return {name: entry for name, entry in hosts.items() if not only or name in only}
+
+
+def load_erase_list(path: Path) -> tuple[str, ...]:
+    """What may be erased: a serial, or ``HOST:NAME``, on each line; what stands behind a ``#`` is a note.
+
+    Raises
+    ------
+    DrivelabError
+        F902: it cannot be read, or holds a line of several words.
+    """
+    found: list[str] = []
+    for number, line in enumerate(text_of(str(path), code="F902").splitlines(), 1):
+        words = line.partition(_NOTE)[0].split()
+        if len(words) > 1:
+            do = "write one serial on each line; a note begins with #"
+            raise DrivelabError("F902", f"'{' '.join(words)}' is not one serial", where=f"{path}:{number}", do=do)
+        found += words
+    return tuple(found)
+
+
+def erase_words(host: str, drive: Mapping[str, object], listed: tuple[str, ...]) -> tuple[str, ...]:
+    """What of the list is the consent for one drive, as ``--erase`` takes it.
+
+    Parameters
+    ----------
+    host : str
+        Where the drive is.
+    drive : mapping of str to object
+        One of ``drivelab drives --json --all``.
+    listed : tuple of str
+        Of `load_erase_list`.
+    """
+    serials = drive["serials"]
+    assert isinstance(serials, list)
+    name = str(drive["name"])
+    of_host = [one.removeprefix(f"{host}:") for one in listed if one.startswith(f"{host}:")]
+    own = [one for one in listed if _without_contents(one) in serials]
+    return (*own, *(one for one in of_host if _without_contents(one) in (*serials, name)))
+
+
+def _without_contents(word: str) -> str:
+    return word.partition("+")[0]

@@ -1,0 +1,223 @@
+"""What a fleet was asked and what became of it: ``fleet.json``."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_hosts import HostEntry
+from drivelab.model.fleet_plan import FleetItem, FleetWork
+from drivelab.store.durable import make_directory, storage_error, write_json
+from drivelab.store.layout import default_parent
+from drivelab.store.regular_file import read_regular
+
+SCHEMA = 1
+FLEET_JSON = "fleet.json"
+_LOCK = ".lock"
+_BYTES_MAX = 64 * 1024**2
+_LIST = "name a directory that 'drivelab fleet run' or 'fleet check' made"
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecord:
+    """A host of a fleet.
+
+    Attributes
+    ----------
+    entry : HostEntry
+        What ``hosts.toml`` says.
+    reason : str
+        Why nothing could be asked of it; empty where it answered.
+    notes : tuple of str
+        What else is to be known: rules that no drive meets, a clock that is off.
+    clock_offset_ns, clock_error_ns : int or None
+        How far its clock is ahead of ours, and how far that may be off.
+    """
+
+    entry: HostEntry
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    clock_offset_ns: int | None = None
+    clock_error_ns: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {
+            "entry": self.entry.model_dump(mode="json", exclude_defaults=True),
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "clock_offset_ns": self.clock_offset_ns,
+            "clock_error_ns": self.clock_error_ns,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> HostRecord:
+        """From what `to_json` made."""
+        entry = HostEntry.model_validate(stored["entry"])
+        return cls(**{**stored, "entry": entry, "notes": tuple(stored["notes"])})
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRecord:
+    """A fleet, its directory and everything that is known of it.
+
+    Attributes
+    ----------
+    directory : Path
+        Where it is kept here; runs that were gathered lie in it.
+    name : str
+        What it is called on its hosts, too.
+    work : FleetWork
+        What each item does.
+    hosts : dict of str to HostRecord
+        By name.
+    items : dict of str to FleetItem
+        By key.
+    created_utc : str
+        When it was planned.
+    """
+
+    directory: Path
+    name: str
+    work: FleetWork
+    hosts: dict[str, HostRecord]
+    items: dict[str, FleetItem] = field(default_factory=dict)
+    created_utc: str = ""
+
+    def with_items(self, items: Iterable[FleetItem]) -> FleetRecord:
+        """The same with items that are new or changed."""
+        return replace(self, items=self.items | {item.key: item for item in items})
+
+    def with_hosts(self, hosts: Mapping[str, HostRecord]) -> FleetRecord:
+        """The same with hosts that changed."""
+        return replace(self, hosts=self.hosts | dict(hosts))
+
+    def items_of(self, host: str) -> list[FleetItem]:
+        """Those of one host, in the order in which they were planned."""
+        return [item for item in self.items.values() if item.host == host]
+
+    def keep(self) -> None:
+        """Write all of it, durably.
+
+        Raises
+        ------
+        DrivelabError
+            S501 to S503: it cannot be written.
+        """
+        write_json(self.directory / FLEET_JSON, self.to_json())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Have the fleet for oneself while the block runs.
+
+        Raises
+        ------
+        DrivelabError
+            F907: another command works with it. S501 to S503: its directory cannot be written to.
+        """
+        descriptor = self._lock()
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError as error:
+            raise DrivelabError("F907", "another command works with this fleet", where=str(self.directory)) from error
+        finally:
+            os.close(descriptor)
+
+    def is_held(self) -> bool:
+        """Whether a command works with it now."""
+        try:
+            with self.held():
+                return False
+        except DrivelabError as error:
+            return error.code == "F907"
+
+    def _lock(self) -> int:
+        path = self.directory / _LOCK
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise storage_error(error, path) from error
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {
+            "schema": SCHEMA,
+            "name": self.name,
+            "created_utc": self.created_utc,
+            "work": self.work.to_json(),
+            "hosts": {name: host.to_json() for name, host in self.hosts.items()},
+            "items": [item.to_json() for item in self.items.values()],
+        }
+
+
+def new_fleet(work: FleetWork, hosts: Mapping[str, HostEntry], parent: Path | None = None) -> FleetRecord:
+    """A fleet with a directory of its own, in which nothing is planned yet.
+
+    Raises
+    ------
+    DrivelabError
+        S501 to S503: the directory cannot be made.
+    """
+    now = datetime.now(UTC)
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", work.title).strip("-.") or "fleet"
+    # two that begin in the same second are two
+    name = f"{now:%Y%m%dT%H%M%SZ}-fleet-{slug}-{secrets.token_hex(2)}"
+    directory = (parent or default_parent()) / name
+    make_directory(directory)
+    created = now.isoformat(timespec="milliseconds")
+    known = {name: HostRecord(entry) for name, entry in hosts.items()}
+    fleet = FleetRecord(directory, name, work, known, created_utc=created)
+    fleet.keep()
+    return fleet
+
+
+def open_fleet(typed: str) -> FleetRecord:
+    """A fleet by its directory or name; ``LAST`` is the newest.
+
+    Raises
+    ------
+    DrivelabError
+        F903: there is none, or its file cannot be read.
+    """
+    directory = _found(typed)
+    try:
+        content, _ = read_regular(directory / FLEET_JSON, bytes_max=_BYTES_MAX)
+        stored = json.loads(content)
+        if stored["schema"] != SCHEMA:
+            raise DrivelabError("F903", f"its format is {stored['schema']}, not {SCHEMA}", where=str(directory))
+        items = [FleetItem.from_json(item) for item in stored["items"]]
+        return FleetRecord(
+            directory,
+            stored["name"],
+            FleetWork.from_json(stored["work"]),
+            {name: HostRecord.from_json(host) for name, host in stored["hosts"].items()},
+            {item.key: item for item in items},
+            stored["created_utc"],
+        )
+    except OSError as error:
+        raise DrivelabError("F903", f"there is no fleet {typed}: {error.strerror}", where=str(directory)) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{FLEET_JSON} is damaged: {error}"
+        raise DrivelabError("F903", what, where=str(directory), do=_LIST) from error
+
+
+def _found(typed: str) -> Path:
+    kept = default_parent()
+    if typed == "LAST":
+        known = sorted(path.parent for path in kept.glob(f"*/{FLEET_JSON}"))
+        if not known:
+            raise DrivelabError("F903", "no fleet is kept, so there is no LAST", where=str(kept), do=_LIST)
+        return known[-1]
+    path = Path(typed)
+    return path if path.exists() or "/" in typed else kept / typed

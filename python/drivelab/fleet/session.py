@@ -1,0 +1,119 @@
+"""One sitting with a fleet: the centre is opened, the work is done, and everybody is let go, also after Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from drivelab.fleet.book import FleetBook
+from drivelab.fleet.centre import opened_centre
+from drivelab.fleet.certificates import Keys, new_keys, read_keys
+from drivelab.fleet.conduct import Conductor, Manner
+from drivelab.fleet.local_address import address_of, address_towards
+from drivelab.fleet.record import FleetRecord
+from drivelab.model.errors import DrivelabError
+
+_SCHEDULER = re.compile(r"tls://(\[[0-9a-fA-F:]+\]|[^:/\[\]]+):([0-9]{1,5})$")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where hosts join, and with what.
+
+    Attributes
+    ----------
+    address : str
+        Of this machine.
+    port : int
+        0 is any.
+    keys : Keys
+        What this side proves itself with.
+    host_keys : Keys or None
+        What hosts are handed over ssh; None where others start them.
+    """
+
+    address: str
+    port: int
+    keys: Keys
+    host_keys: Keys | None
+
+
+def listening_for_ssh(fleet: FleetRecord, listen: str | None) -> Listening:
+    """Keys for this time, at the address that is named, or the one on the way to the first host.
+
+    Raises
+    ------
+    DrivelabError
+        F905: what it needs is not installed. F909: there is no such address, or no way to the first host.
+    """
+    made = new_keys()
+    first, host = next(iter(fleet.hosts.items()))
+    try:
+        address = address_of(listen) if listen else address_towards(host.entry.address or first)
+    except DrivelabError as error:
+        if listen:
+            raise
+        do = "name the address or interface of this machine that hosts reach: --listen ADDRESS"
+        raise DrivelabError(error.code, error.what, where=error.where, do=do) from error
+    return Listening(address, 0, made.controller, made.host)
+
+
+def listening_at(scheduler: str, keys: Path) -> Listening:
+    """Keys from files, at an address that others know.
+
+    Raises
+    ------
+    DrivelabError
+        F909: no such address. F904: no such keys.
+    """
+    found = _SCHEDULER.match(scheduler)
+    if found is None or not 0 < int(found[2]) < 65536:
+        do = "write it so: --scheduler tls://10.0.0.1:8786"
+        raise DrivelabError("F909", f"'{scheduler}' is no address with a port", do=do)
+    return Listening(found[1].strip("[]"), int(found[2]), read_keys(keys, "controller"), None)
+
+
+def sit(book: FleetBook, listening: Listening, manner: Manner, work: Callable[[Conductor], Awaitable[None]]) -> bool:
+    """Do the work of one sitting; whether it was done to its end, and not interrupted.
+
+    Raises
+    ------
+    DrivelabError
+        F909: it cannot listen at its address. S501 to S503: the record cannot be written.
+    """
+    try:
+        return asyncio.run(_sit(book, listening, manner, work))
+    except ExceptionGroup as several:
+        # the first says enough: the others are of the same kind, or follow from it
+        raise several.exceptions[0] from several
+
+
+async def _sit(
+    book: FleetBook, listening: Listening, manner: Manner, work: Callable[[Conductor], Awaitable[None]]
+) -> bool:
+    doing = asyncio.ensure_future(_worked(book, listening, manner, work))
+    for number in _SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, doing.cancel)
+    try:
+        await doing
+    except asyncio.CancelledError:
+        return False
+    return True
+
+
+async def _worked(
+    book: FleetBook, listening: Listening, manner: Manner, work: Callable[[Conductor], Awaitable[None]]
+) -> None:
+    try:
+        async with opened_centre(listening.keys, listening.address, listening.port, manner.silent_s) as centre:
+            await work(Conductor(book, centre, manner))
+    except OSError as error:
+        do = "choose another: --listen ADDRESS"
+        raise DrivelabError(
+            "F909", f"cannot listen at {listening.address}: {error.strerror or error}", do=do
+        ) from error

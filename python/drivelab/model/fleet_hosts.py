@@ -1,0 +1,109 @@
+"""The hosts of a fleet, and which of their drives are meant: what a user writes in ``hosts.toml``.
+
+The names of the fields of `FleetHosts`, `HostEntry` and `DriveRule` are the keys of the file.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from drivelab.model.frozen import FrozenModel
+from drivelab.model.units import parse_bytes
+
+# goes into file names, and to ssh behind no option
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$")]
+Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9:][A-Za-z0-9.:_%-]*$", max_length=255)]
+User = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9._-]*$", max_length=64)]
+TagKey = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
+TagValue = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+def _bytes_of(written: object) -> object:
+    return parse_bytes(written) if isinstance(written, str) else written
+
+
+class DriveRule(FrozenModel):
+    """Which drives are meant: those that meet all that is said.
+
+    A rule without `in_use` leaves out what is mounted, swapped on, or held by another device.
+    """
+
+    serial: str | None = None
+    name: str | None = None
+    model: str | None = None
+    transport: str | None = None
+    rotational: bool | None = None
+    in_use: bool = False
+    min_size: Annotated[int, BeforeValidator(_bytes_of)] | None = None
+
+    def mismatch(self, drive: Mapping[str, Any]) -> str:
+        """Why a drive is not meant; empty where it is.
+
+        Parameters
+        ----------
+        drive : mapping of str to Any
+            One of ``drivelab drives --json --all``.
+        """
+        if self.serial is not None and self.serial not in drive["serials"]:
+            return f"its serial is not {self.serial}"
+        if self.name is not None and self.name != drive["name"]:
+            return f"it is not {self.name}"
+        model = drive["model"] or ""
+        if self.model is not None and not fnmatch.fnmatchcase(model, self.model):
+            return f"its model is {model or 'not told'}"
+        if self.transport is not None and self.transport != drive["transport"]:
+            return f"it is connected by {drive['transport']}"
+        if self.rotational is not None and self.rotational != drive["is_rotational"]:
+            return "it rotates" if drive["is_rotational"] else "it does not rotate"
+        if self.min_size is not None and drive["size_bytes"] < self.min_size:
+            return "it is smaller"
+        touch = drive["touch"]
+        if not self.in_use and touch["verdict"] in ("in_use", "unusable"):
+            return "; ".join(touch["reasons"])
+        return ""
+
+
+def _rule_of(written: object) -> object:
+    """A rule of one word is the serial of a drive."""
+    return {"serial": written} if isinstance(written, str) else written
+
+
+Rule = Annotated[DriveRule, BeforeValidator(_rule_of)]
+
+
+class HostEntry(FrozenModel):
+    """One host, or what all of them share: how it is reached, and what of it is meant.
+
+    `drivelab` is the command there. What a host does not say is as in ``[defaults]``.
+    """
+
+    address: Address | None = None
+    user: User | None = None
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    sudo: bool | None = None
+    drivelab: Annotated[str, Field(min_length=1)] | None = None
+    drives: tuple[Rule, ...] | None = None
+    targets: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
+    tags: Mapping[TagKey, TagValue] = Field(default_factory=dict)
+
+    def over(self, shared: HostEntry) -> HostEntry:
+        """This entry with the other's where it says nothing; tags of both, its own first."""
+        own = self.model_dump(exclude_none=True, exclude={"tags"})
+        merged = shared.model_dump(exclude_none=True, exclude={"tags"}) | own
+        return HostEntry.model_validate(merged | {"tags": {**shared.tags, **self.tags}})
+
+
+class FleetHosts(FrozenModel):
+    """What a ``hosts.toml`` says."""
+
+    format: Literal[1]
+    defaults: HostEntry = Field(default_factory=HostEntry)
+    hosts: Annotated[Mapping[HostName, HostEntry], Field(min_length=1)]
+
+    def complete(self) -> dict[str, HostEntry]:
+        """Every host with what it shares with the others, by its name, in the order of the file."""
+        return {name: entry.over(self.defaults) for name, entry in self.hosts.items()}

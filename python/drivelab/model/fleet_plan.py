@@ -1,0 +1,99 @@
+"""What a fleet is going to measure: one item for each drive, each an ordinary local run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+# cut off: its host went away, or the fleet was ended; what is stored there goes on with resume
+ItemState = Literal["planned", "measuring", "complete", "failed", "cut_off"]
+ENDED: tuple[ItemState, ...] = ("complete", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetItem:
+    """One target of one host.
+
+    Attributes
+    ----------
+    key : str
+        Its name in this fleet: ``host/drive``.
+    host, target : str
+        Where it is, and what the command there is given.
+    resource : str
+        What of its host nobody else may have meanwhile.
+    erase : tuple of str
+        What its owner typed.
+    drive : mapping of str to str
+        Model, firmware and serial, as far as they are known; those of virtual machines often share a serial, which
+        is none then.
+    state : {'planned', 'measuring', 'complete', 'failed', 'cut_off'}
+        What became of it.
+    reason : str
+        Why it is not complete.
+    run : str
+        The directory of its run, on its host.
+    gathered : str
+        The name of the same directory here, once it is here whole.
+    answer : str
+        What it says, in short.
+    now : str
+        What it is doing, or said last.
+    """
+
+    key: str
+    host: str
+    target: str
+    resource: str
+    erase: tuple[str, ...] = ()
+    drive: Mapping[str, str] = field(default_factory=dict)
+    state: ItemState = "planned"
+    reason: str = ""
+    run: str = ""
+    gathered: str = ""
+    answer: str = ""
+    now: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored: without the consent, which is typed anew each time."""
+        return {**asdict(self), "erase": []}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> FleetItem:
+        """From what `to_json` made."""
+        return cls(**{**stored, "erase": tuple(stored["erase"])})
+
+
+@dataclass(frozen=True, slots=True)
+class FleetWork:
+    """What each item does: the words of a local command.
+
+    Attributes
+    ----------
+    command : {'run', 'check'}
+        Which.
+    words : tuple of str
+        Its arguments and options, without the target and what is the item's own.
+    experiment, experiment_text : str
+        Of ``run`` the name of the experiment; of a file of the user's its name and what it holds.
+    """
+
+    command: Literal["run", "check"]
+    words: tuple[str, ...] = ()
+    experiment: str = ""
+    experiment_text: str = ""
+
+    @property
+    def title(self) -> str:
+        """What is measured, for names and lines."""
+        return self.experiment.rpartition("/")[2].rpartition(".")[0] or self.experiment or self.command
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> FleetWork:
+        """From what `to_json` made."""
+        return cls(**{**stored, "words": tuple(stored["words"])})

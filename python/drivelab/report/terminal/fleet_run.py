@@ -1,0 +1,92 @@
+"""What became of a fleet, as lines for a terminal: how much is measured, what is not and why, and what each said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from drivelab.model.fleet_plan import FleetItem
+from drivelab.model.names import counted
+from drivelab.report.terminal.wrapped import WIDTH, one_line, wrapped
+
+_ROWS_MAX = 40
+_REASON_ROWS_MAX = 12
+_NAMED_MAX = 3
+
+
+def is_done(reasons: Mapping[str, str], items: Mapping[str, FleetItem]) -> bool:
+    """Whether there is something to measure, all of it is measured, and every host answered."""
+    return bool(items) and all(item.state == "complete" for item in items.values()) and not any(reasons.values())
+
+
+def fleet_run_lines(
+    name: str,
+    title: str,
+    hosts: Mapping[str, tuple[str, Sequence[str]]],
+    items: Sequence[FleetItem],
+    *,
+    plain: bool,
+) -> list[str]:
+    """A sentence, what is not measured and why, and a line for each target that is.
+
+    Parameters
+    ----------
+    name, title : str
+        Of the fleet, and what it measures.
+    hosts : mapping of str to (str, sequence of str)
+        Why a host could not be asked, and what is odd about it.
+    items : sequence of FleetItem
+        What is measured.
+    plain : bool
+        Whether the terminal knows ASCII only.
+    """
+    lines = wrapped(_sentence(title, hosts, items), WIDTH, plain)
+    missing = list(_missing(hosts, items))
+    lines += ["", *(line for text in missing[:_REASON_ROWS_MAX] for line in wrapped(f"- {text}", WIDTH, plain, "  "))]
+    if len(missing) > _REASON_ROWS_MAX:
+        lines.append(f"and {len(missing) - _REASON_ROWS_MAX} more: drivelab fleet status {name} --json")
+    done = [item for item in items if item.state == "complete"]
+    if done:
+        lines.append("")
+        width = max(len(item.key) for item in done[:_ROWS_MAX])
+        lines += [one_line(f"{item.key:<{width}}  {item.answer}", WIDTH, plain) for item in done[:_ROWS_MAX]]
+        if len(done) > _ROWS_MAX:
+            lines.append(f"and {len(done) - _ROWS_MAX} more")
+    lines += ["", *_next(name, hosts, items)]
+    return [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
+
+
+def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> str:
+    if not items:
+        return f"Nothing was measured: no drive of {counted(len(hosts), 'host')} is meant, or none could be asked."
+    done = sum(item.state == "complete" for item in items)
+    on = counted(len({item.host for item in items}), "host")
+    told = f"{title}: {done} of {counted(len(items), 'target')} on {on} " + ("is" if done == 1 else "are") + " measured"
+    rest = {
+        state: sum(1 for _ in group)
+        for state, group in groupby(sorted(item.state for item in items if item.state != "complete"))
+    }
+    words = [f"{count} {state.replace('_', ' ')}" for state, count in rest.items()]
+    lost = sum(bool(reason) for reason, _ in hosts.values())
+    words += [f"{counted(lost, 'host')} could not be asked to the end"] if lost else []
+    return f"{told}; {', '.join(words)}." if words else f"{told}."
+
+
+def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for name, (reason, notes) in hosts.items():
+        for text in filter(None, (reason, *notes)):
+            by_reason.setdefault(text, []).append(name)
+    for item in items:
+        if item.state in ("failed", "cut_off") and item.reason != hosts.get(item.host, ("", ()))[0]:
+            by_reason.setdefault(item.reason, []).append(item.key)
+    for reason, keys in by_reason.items():
+        more = f" and {len(keys) - _NAMED_MAX} more" if len(keys) > _NAMED_MAX else ""
+        yield f"{', '.join(keys[:_NAMED_MAX])}{more}: {reason}"
+
+
+def _next(name: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> Iterator[str]:
+    if any(item.gathered for item in items):
+        yield f"compare the drives: drivelab fleet report {name}"
+    if any(item.state != "complete" for item in items) or any(reason for reason, _ in hosts.values()):
+        yield f"go on: drivelab fleet resume {name}"
