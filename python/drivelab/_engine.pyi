@@ -26,6 +26,10 @@ class StartGate:
     """Where runs in several threads wait for each other, so that they begin at the same moment."""
 
     def __init__(self, run_count: int) -> None: ...
+    def misses(self, run_count: int) -> bool:
+        """Whether all but so many runs wait here."""
+    def open_at(self, monotonic_ns: int) -> None:
+        """Open it for those that wait, at a moment of CLOCK_MONOTONIC, in place of the run that is missing."""
     def shut(self) -> None:
         """Let nobody begin, unless all have begun already."""
 

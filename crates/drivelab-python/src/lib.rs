@@ -72,6 +72,16 @@ impl StartGate {
         Self { gate: Gate::new(run_count) }
     }
 
+    /// Whether all but so many runs wait here.
+    fn misses(&self, run_count: u32) -> bool {
+        self.gate.misses(run_count)
+    }
+
+    /// Opens it for those that wait, at a moment of CLOCK_MONOTONIC, in place of the run that is missing.
+    fn open_at(&self, monotonic_ns: u64) {
+        self.gate.open_at(monotonic_ns);
+    }
+
     /// Lets nobody begin, unless all have begun already.
     fn shut(&self) {
         self.gate.shut();

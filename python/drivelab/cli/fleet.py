@@ -16,6 +16,12 @@ COMMANDS = (
         ("fleet check --hosts hosts.toml --for etcd",),
     ),
     Command(
+        "fleet io",
+        "One workload from many hosts at the same moment: shared storage.",
+        ("fleet io --hosts hosts.toml --operation write --block-size 1MiB --size 1GiB --runtime 10s",),
+        takes_words=True,
+    ),
+    Command(
         "fleet drives",
         "The drives of many hosts, and in what those of one model differ.",
         ("fleet drives --hosts hosts.toml", "fleet drives --hosts hosts.toml --json"),

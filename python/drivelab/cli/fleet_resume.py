@@ -21,6 +21,7 @@ from drivelab.cli.fleet_options import (
 from drivelab.cli.fleet_sitting import show_fleet, sitting
 from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.hosts import load_erase_list
+from drivelab.model.errors import DrivelabError
 
 
 def command(
@@ -52,6 +53,9 @@ def command(
     require_fleet_extra()
     erasable = load_erase_list(erase_list) if erase_list else ()
     book = FleetBook(open_fleet(fleet))
+    if book.fleet.work.begins_together:
+        what = "what was to begin at one moment on all hosts cannot go on"
+        raise DrivelabError("F903", what, where=book.fleet.name, do="measure it again: drivelab fleet io")
     is_whole = sitting(
         book, reach, lambda conductor: conductor.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
     )

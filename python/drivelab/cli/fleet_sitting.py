@@ -133,8 +133,15 @@ def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = Fal
         console = make_console()
         plain = not console.encoding.startswith("utf")
         reasons = {name: (host.reason, host.notes) for name, host in fleet.hosts.items()}
-        for line in fleet_run_lines(fleet.name, fleet.work.title, reasons, list(fleet.items.values()), plain=plain):
-            print(line)
+        lines = fleet_run_lines(
+            fleet.name,
+            fleet.work.title,
+            reasons,
+            list(fleet.items.values()),
+            plain=plain,
+            can_resume=not fleet.work.begins_together,
+        )
+        print("\n".join(lines))
     if was_interrupted:
         return 128 + signal.SIGINT
     return EXIT_OK if is_done({name: host.reason for name, host in fleet.hosts.items()}, fleet.items) else EXIT_FAILED

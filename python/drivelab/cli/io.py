@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +39,7 @@ from drivelab.run.interruption import interruptible
 from drivelab.run.measure import measure
 from drivelab.run.progress import RunProgress
 from drivelab.run.simulated import SimulatedDrive
+from drivelab.run.told_start import told_start
 from drivelab.simulated.load import PREFIX
 from drivelab.state.drive_lock import held_drives
 from drivelab.state.held_device import held_if_device
@@ -147,7 +148,11 @@ def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: 
     with drives, held_if_device(target, erase=erase), place as workload, shown as progress:
         progress.begins(1)
         with _record_sink(options, workload) as sink:
-            measured = measure(_TRIAL, workload, target, stop=stop, progress=progress.goes_on, on_records=sink)
+            start = told_start(stop) if options.start_when_told else nullcontext()
+            with start as told:
+                measured = measure(
+                    _TRIAL, workload, target, stop=stop, progress=progress.goes_on, on_records=sink, start=told
+                )
         if not options.count_commands or stop.is_set():
             return measured
         progress.doing("counting its commands")

@@ -51,6 +51,14 @@ class _OwnOptions:
     overwrite_file: Annotated[bool, option(RESULTS, "Consent to overwrite an existing file.", "--overwrite-file")] = (
         False
     )
+    start_when_told: Annotated[
+        bool,
+        option(
+            HOW_LONG,
+            "Say 'ready to begin', and begin when the standard input says: nanoseconds since 1970.",
+            "--start-when-told",
+        ),
+    ] = False
     out: Annotated[str | None, option(RESULTS, "Store the run in a new directory here.", metavar="DIR")] = None
     as_json: Annotated[bool, option(RESULTS, "Print JSON.", "--json")] = False
 

@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from distributed import Client
+from distributed.core import rpc
 
 from drivelab.fleet.certificates import Keys
-from drivelab.fleet.nodes import HOSTS_TOPIC, SILENT_S, FleetScheduler, HostNews, configure
+from drivelab.fleet.clock import ClockOffset, clock_offset
+from drivelab.fleet.nodes import CLOCK_QUESTION, HOSTS_TOPIC, SILENT_S, FleetScheduler, HostNews, configure
 
 _Answer = TypeVar("_Answer")
 
@@ -101,6 +103,23 @@ class Centre:
                 with suppress(Exception):
                     await future.cancel()
             future.release()
+
+    async def clock(self, host: str) -> ClockOffset:
+        """How far a host's clock is ahead of ours.
+
+        Raises
+        ------
+        HostGone
+            It left.
+        """
+        address = self._addresses.get(host)
+        if address is None:
+            raise HostGone("it has left")
+        try:
+            async with rpc(address, connection_args=self._client.security.get_connection_args("client")) as asked:
+                return await clock_offset(getattr(asked, CLOCK_QUESTION))
+        except OSError as error:
+            raise HostGone("the connection to it was lost") from error
 
     async def dismiss(self, host: str) -> None:
         """Have a host put back what it changed, and go."""

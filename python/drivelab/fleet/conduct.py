@@ -7,7 +7,6 @@ until then lies on it; 'drivelab fleet resume' asks for the rest.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from drivelab.fleet.certificates import Keys
 from drivelab.fleet.gather import gathered
 from drivelab.fleet.host import MEASURING, Joining
 from drivelab.fleet.hosts import erase_words
+from drivelab.fleet.rendezvous import NotTogether, Rendezvous
 from drivelab.fleet.ssh import StartedHost, start_over_ssh
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import ENDED, FleetItem
@@ -29,7 +29,6 @@ from drivelab.plan.fleet import items_of_host, unmet_rules
 # ssh processes that are started at once; all of them stay
 _STARTED_AT_ONCE = 32
 _ASK_WITHIN_S = 60
-_CLOCK_QUESTIONS = 5
 # what makes dates of runs wrong
 _CLOCK_OFF_NS = 2_000_000_000
 # a file system that is unmounted, a drive that is trimmed
@@ -77,11 +76,78 @@ class Conductor:
         self._starts = asyncio.Semaphore(_STARTED_AT_ONCE)
         # several hosts may see one drive
         self._drives: dict[str, asyncio.Lock] = {}
+        self._waiting: dict[str, asyncio.Event] = {}
         centre.listen(host_tasks.PROGRESS_TOPIC, self._hear)
 
     async def measure(self) -> None:
         """Have everything measured that is not, or learn why it cannot be."""
         await self._each_host(self._measure_host)
+
+    async def measure_together(self) -> None:
+        """Have everything measured at one moment, or nothing.
+
+        Raises
+        ------
+        HostGone
+            Of each host but the one that failed: the others could not begin.
+        """
+        meeting = Rendezvous(self._book.fleet.hosts)
+
+        async def measure(name: str) -> None:
+            try:
+                await self._measure_host_with_others(name, meeting)
+            except (HostGone, DrivelabError, asyncio.CancelledError) as error:
+                meeting.fails(name, str(error) or "it was interrupted")
+                raise
+            except NotTogether as error:
+                for item in self._book.fleet.items_of(name):
+                    self._change(item.key, state="planned", reason="")
+                raise HostGone(str(error)) from error
+
+        async def meet(name: str) -> None:
+            await self._one_host(name, measure)
+            # who was never connected comes no more
+            meeting.fails(name, self._book.fleet.hosts[name].reason)
+
+        async with self._book.kept(), asyncio.TaskGroup() as group:
+            for name in self._book.fleet.hosts:
+                group.create_task(meet(name))
+
+    async def _measure_host_with_others(self, name: str, meeting: Rendezvous) -> None:
+        keys = self._items(name, await self._look_at(name))
+        if not keys:
+            raise HostGone("no drive or target of it is meant")
+        self._waiting |= {key: asyncio.Event() for key in keys}
+        measuring = [
+            asyncio.ensure_future(self._measure_item(self._book.fleet.items[key], alone=False)) for key in keys
+        ]
+        beginning = asyncio.ensure_future(self._begin(name, keys, meeting))
+        try:
+            await asyncio.wait({*measuring, beginning}, return_when=asyncio.FIRST_COMPLETED)
+            if not beginning.done():
+                ended = [one.result() for one in measuring if one.done()]
+                raise HostGone(next((item.reason for item in ended if item.reason), "it ended before it began"))
+            await beginning
+        finally:
+            if not beginning.done() or beginning.exception():
+                beginning.cancel()
+                for key in keys:
+                    await self._centre.ask(name, host_tasks.begin, key, None, within_s=_ASK_WITHIN_S)
+            items = await asyncio.gather(*measuring)
+        if self._manner.gathers:
+            for item in items:
+                await self._gather_item(item)
+
+    async def _begin(self, name: str, keys: Sequence[str], meeting: Rendezvous) -> None:
+        """Wait until everybody is ready, and tell a host the moment by its own clock."""
+        for key in keys:
+            await self._waiting[key].wait()
+        clock = await self._centre.clock(name)
+        self._book.change_host(name, clock_offset_ns=clock.ahead_ns, clock_error_ns=clock.error_ns)
+        meeting.is_ready(name)
+        moment = await meeting.moment()
+        for key in keys:
+            await self._centre.ask(name, host_tasks.begin, key, moment + clock.ahead_ns, within_s=_ASK_WITHIN_S)
 
     async def gather(self) -> None:
         """Bring here what is complete on its host and not here yet."""
@@ -178,26 +244,15 @@ class Conductor:
         """The drives of a host; what is odd about it is noted."""
         answer = await self._centre.ask(name, host_tasks.drives, within_s=_ASK_WITHIN_S)
         drives: Sequence[Mapping[str, Any]] = answer["drives"]
-        offset_ns, error_ns = await self._clock(name)
+        clock = await self._centre.clock(name)
         entry = self._book.fleet.hosts[name].entry
         notes = [answer["error"]] if answer["error"] else []
         notes += unmet_rules(entry, drives)
-        if abs(offset_ns) > _CLOCK_OFF_NS + error_ns:
-            direction = "ahead of" if offset_ns > 0 else "behind"
-            notes.append(f"its clock is {format_wait_ns(abs(offset_ns))} {direction} this one")
-        self._book.change_host(name, notes=tuple(notes), clock_offset_ns=offset_ns, clock_error_ns=error_ns)
+        if abs(clock.ahead_ns) > _CLOCK_OFF_NS + clock.error_ns:
+            direction = "ahead of" if clock.ahead_ns > 0 else "behind"
+            notes.append(f"its clock is {format_wait_ns(abs(clock.ahead_ns))} {direction} this one")
+        self._book.change_host(name, notes=tuple(notes), clock_offset_ns=clock.ahead_ns, clock_error_ns=clock.error_ns)
         return drives
-
-    async def _clock(self, name: str) -> tuple[int, int]:
-        """How far a host's clock is ahead of ours, and how far that may be off: half of the quickest answer's way."""
-        found: list[tuple[int, int]] = []
-        for _ in range(_CLOCK_QUESTIONS):
-            before = time.time_ns()
-            there = await self._centre.ask(name, host_tasks.clock_ns, within_s=_ASK_WITHIN_S)
-            after = time.time_ns()
-            found.append(((after - before) // 2, there - (before + after) // 2))
-        error_ns, offset_ns = min(found)
-        return offset_ns, error_ns
 
     def _items(self, name: str, drives: Sequence[Mapping[str, Any]]) -> list[str]:
         """The items of a host, planned now where they are not; those that are go where their drive is now."""
@@ -217,14 +272,14 @@ class Conductor:
                 self._change(key, state="failed", reason="its drive is not there any more, or is in use")
         return list(now)
 
-    async def _measure_item(self, item: FleetItem) -> FleetItem:
+    async def _measure_item(self, item: FleetItem, *, alone: bool = True) -> FleetItem:
         book, work = self._book, self._book.fleet.work
         self._change(item.key, state="measuring", reason="", now="")
-        holding = (MEASURING, item.resource) if item.resource.startswith("drive:") else (MEASURING,)
+        held = [*([MEASURING] if alone else []), *([item.resource] if item.resource.startswith("drive:") else [])]
         arguments = (book.fleet.name, {**item.to_json(), "erase": list(item.erase)}, work.to_json())
         try:
             answer = await self._centre.ask(
-                item.host, host_tasks.measure, *arguments, within_s=self._manner.item_s, holding=holding
+                item.host, host_tasks.measure, *arguments, within_s=self._manner.item_s, holding=tuple(held)
             )
         except HostGone as error:
             if self._centre.is_here(item.host):
@@ -253,3 +308,5 @@ class Conductor:
     def _hear(self, news: Mapping[str, Any]) -> None:
         if news["fleet"] == self._book.fleet.name and news["item"] in self._book.fleet.items:
             self._change(news["item"], now=news["line"])
+            if news["line"] == host_tasks.READY and news["item"] in self._waiting:
+                self._waiting[news["item"]].set()

@@ -30,6 +30,8 @@ from drivelab.store.regular_file import opened_regular
 
 # what a host says while it measures; those who asked listen to it
 PROGRESS_TOPIC = "drivelab-progress"
+# what 'drivelab io --start-when-told' says when nothing is missing but the moment
+READY = "ready to begin"
 _FLEETS = "fleets"
 _LOCK = ".lock"
 _PIECE_BYTES_MAX = 8 * 1024**2
@@ -46,11 +48,6 @@ async def drives() -> dict[str, Any]:
     found = ended.document.get("drives", [])
     await get_worker().set_resources(**{f"drive:{serial_of(drive)}": 1 for drive in found})
     return {"drives": found, "error": ended.error}
-
-
-async def clock_ns() -> int:
-    """The time of this host, in nanoseconds since 1970."""
-    return time.time_ns()
 
 
 async def restore() -> dict[str, Any]:
@@ -83,10 +80,16 @@ async def measure(fleet: str, stored_item: Mapping[str, Any], stored_work: Mappi
             before = await _outcome(folder, ended)
             if before["state"] != "complete":
                 words = _words(folder, item, work, before["run"])
-                ended = await COMMANDS.ended(words, _teller(fleet, item.key), pass_fds=(lock,))
+                name = item.key if work.begins_together else ""
+                ended = await COMMANDS.ended(words, _teller(fleet, item.key), pass_fds=(lock,), name=name)
             return await _outcome(folder, ended)
     except DrivelabError as error:
         return {"state": "failed", "reason": f"{error.code}: {error.what}", "run": "", "answer": ""}
+
+
+async def begin(key: str, unix_ns: int | None) -> None:
+    """Have what waits for its moment begin, in nanoseconds since 1970 by the clock of this host; None is never."""
+    COMMANDS.say(key, "" if unix_ns is None else f"{unix_ns}\n")
 
 
 async def outcome(fleet: str, key: str) -> dict[str, str]:
@@ -199,7 +202,7 @@ def _teller(fleet: str, key: str) -> Callable[[str], None]:
     def tell(line: str) -> None:
         nonlocal told_at
         now = time.monotonic()
-        if now - told_at >= _TELL_AFTER_S and not line.startswith("{"):
+        if line == READY or (now - told_at >= _TELL_AFTER_S and not line.startswith("{")):
             told_at = now
             worker.log_event(PROGRESS_TOPIC, {"fleet": fleet, "item": key, "line": line})
 

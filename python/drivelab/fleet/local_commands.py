@@ -46,6 +46,7 @@ class LocalCommands:
 
     def __init__(self) -> None:
         self._running: dict[int, asyncio.subprocess.Process] = {}
+        self._named: dict[str, asyncio.subprocess.Process] = {}
         self._is_ending = False
 
     async def ended(
@@ -55,6 +56,7 @@ class LocalCommands:
         *,
         pass_fds: Sequence[int] = (),
         runs: Path | None = None,
+        name: str = "",
     ) -> Ended:
         """What a command came to.
 
@@ -68,12 +70,14 @@ class LocalCommands:
             Descriptors that it keeps open as long as it lives.
         runs : Path, optional
             Where it finds the runs that are kept.
+        name : str
+            By which it can be told something; without one its standard input is empty.
         """
         if self._is_ending:
             return Ended(-signal.SIGINT, {}, "the host is going away")
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "drivelab", *words),
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE if name else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=_LINE_BYTES_MAX,
@@ -84,12 +88,21 @@ class LocalCommands:
             preexec_fn=_interrupted_with_parent,
         )
         self._running[process.pid] = process
+        if name:
+            self._named[name] = process
         try:
             output, lines = await asyncio.gather(_all_of(process), _told(process, tell))
             code = await process.wait()
         finally:
             self._running.pop(process.pid, None)
+            self._named.pop(name, None)
         return Ended(code, _document(output), failure_in_words(code, lines) if code else "")
+
+    def say(self, name: str, line: str) -> None:
+        """Tell a command that runs something: one line, and then nothing more."""
+        if (process := self._named.get(name)) is not None and process.stdin is not None:
+            process.stdin.write(line.encode())
+            process.stdin.close()
 
     async def interrupt(self) -> None:
         """Have all that runs put back what it changed, and wait until it has; start nothing more."""

@@ -9,6 +9,7 @@ stolen between hosts: it is not. Each opens pages for browsers, without certific
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -20,6 +21,8 @@ SILENT_S = 30
 HEARTBEAT_S = 3
 # who joined and who left; those who ask listen to it
 HOSTS_TOPIC = "drivelab-hosts"
+# answered by a host itself, at once: a task would wait for its turn
+CLOCK_QUESTION = "drivelab_clock"
 
 
 def configure(silent_s: float = SILENT_S) -> None:
@@ -66,6 +69,7 @@ class HostWorker(Worker):
 
     def __init__(self, *arguments: Any, ending: Callable[[], Coroutine[Any, Any, None]], **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.handlers[CLOCK_QUESTION] = _clock_ns
         self._ending: asyncio.Task[None] | None = None
         self._end = ending
 
@@ -78,6 +82,10 @@ class HostWorker(Worker):
             self._ending = asyncio.ensure_future(self._end())
         await self._ending
         return await super().close(*arguments, **options)
+
+
+def _clock_ns() -> int:
+    return time.time_ns()
 
 
 class HostNews(SchedulerPlugin):

@@ -71,18 +71,23 @@ class FleetWork:
 
     Attributes
     ----------
-    command : {'run', 'check'}
-        Which.
+    command : {'run', 'check', 'io'}
+        Which; workloads of ``io`` begin together on all hosts.
     words : tuple of str
         Its arguments and options, without the target and what is the item's own.
     experiment, experiment_text : str
         Of ``run`` the name of the experiment; of a file of the user's its name and what it holds.
     """
 
-    command: Literal["run", "check"]
+    command: Literal["run", "check", "io"]
     words: tuple[str, ...] = ()
     experiment: str = ""
     experiment_text: str = ""
+
+    @property
+    def begins_together(self) -> bool:
+        """Whether all targets begin at one moment."""
+        return self.command == "io"
 
     @property
     def title(self) -> str:

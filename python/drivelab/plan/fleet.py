@@ -9,6 +9,8 @@ from typing import Any
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
 from drivelab.model.fleet_plan import FleetItem
 
+# in a target: a file of its own for each host on what they share
+HOST_PLACE = "{host}"
 # a drive as 'drivelab drives --json --all' has it
 Drive = Mapping[str, Any]
 # what of a drive's consent its owner typed: host, drive
@@ -30,7 +32,8 @@ def items_of_host(name: str, entry: HostEntry, drives: Sequence[Drive], consent:
     meant = [drive for drive in drives if any(not rule.mismatch(drive) for rule in entry.drives or ())]
     items = [_item_of_drive(name, drive, consent(name, drive)) for drive in meant]
     for target in entry.targets or ():
-        items.append(FleetItem(f"{name}/{_slug(target)}", name, target, f"target:{target}"))
+        own = target.replace(HOST_PLACE, name)
+        items.append(FleetItem(f"{name}/{_slug(own)}", name, own, f"target:{own}"))
     return items
 
 

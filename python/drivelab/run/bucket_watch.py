@@ -33,6 +33,7 @@ def run_as_asked(
     on_records: RecordListener | None = None,
     drive: _engine.SimulatedDrive | None = None,
     looks: Looks | None = None,
+    start: _engine.StartGate | None = None,
 ) -> EngineRun:
     """What `run_workload` measures; of a workload that watches for the end of a burst, all its slices as one run.
 
@@ -43,7 +44,7 @@ def run_as_asked(
     """
     if not workload.watches_burst:
         return run_workload(
-            workload, stop=stop, on_progress=on_progress, on_records=on_records, drive=drive, looks=looks
+            workload, stop=stop, on_progress=on_progress, on_records=on_records, drive=drive, looks=looks, start=start
         )
     runs: list[EngineRun] = []
     done: list[Done] = []

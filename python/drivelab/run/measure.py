@@ -8,7 +8,8 @@ computer was busy with. It writes nothing but the workload's own I/O.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from drivelab.model.measurement import Measurement
@@ -36,6 +37,7 @@ from drivelab.run.extents import in_all as shares_in_all
 from drivelab.run.page_cache import Residency, residency
 from drivelab.run.page_cache import in_all as resident_in_all
 from drivelab.run.surroundings import read_surroundings, surroundings_between
+from drivelab.run.told_start import ToldStart
 from drivelab.run.tree_cache import drop_cached
 
 # long enough to notice another program at work, short enough for a check of a dozen trials
@@ -54,6 +56,7 @@ def measure(
     drops_page_cache: bool = False,
     idle_watch_s: float = IDLE_WATCH_S,
     looks: Looks | None = None,
+    start: ToldStart | None = None,
 ) -> Measurement:
     """What one workload did, beside what the kernel counted meanwhile.
 
@@ -77,6 +80,8 @@ def measure(
         How long to watch for the work of others before the trial.
     looks : Looks, optional
         Who sees what was counted so far.
+    start : ToldStart, optional
+        Who says when it begins.
 
     Returns
     -------
@@ -88,29 +93,44 @@ def measure(
     Raises
     ------
     DrivelabError
-        C201 to C209: the device may not be written to any more. E301 to E315, as the engine reports them.
+        C201 to C209: the device may not be written to any more. E301 to E315, as the engine reports them. U050: nobody
+        said when to begin.
     """
     prepare_own_target(workload, stop=stop)
+    dropped = drop_cached(workload) if drops_page_cache else {}
+    gate = start.gate if start is not None else None
+
+    def issue() -> EngineRun:
+        return run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records, looks=looks, start=gate)
+
+    measured = _counted(name, workload, target, issue, idle_watch_s)
+    told = start.context(measured.engine, stop) if start is not None else {}
+    emptied = emptied_cache(workload, measured.engine, stop)
+    return replace(measured, context=measured.context | dropped | told | emptied)
+
+
+def _counted(
+    name: str, workload: Workload, target: TargetFacts, issue: Callable[[], EngineRun], idle_watch_s: float
+) -> Measurement:
+    """What a workload did that is issued here, with what is read before and after it."""
     names, reason = counted_devices(target.devices, workload.backend)
     counted = counted_device(target.devices)
-    dropped = drop_cached(workload) if drops_page_cache else {}
     other_work = watch_idle([counted] if counted in names else names, idle_watch_s)
     found_before = look_at_file(workload)
-    surroundings_before = read_surroundings([drive.name for drive in target.drives])
+    drives = [drive.name for drive in target.drives]
+    surroundings_before = read_surroundings(drives)
     look_before(workload)
     before = read_counters(names)
-    run = run_as_asked(workload, stop=stop, on_progress=progress, on_records=on_records, looks=looks)
+    run = issue()
     after = read_counters(names)
-    surroundings_after = read_surroundings([drive.name for drive in target.drives])
+    surroundings_after = read_surroundings(drives)
     return run.measurement(
         name,
         workload,
         devices=counts_between(before, after, sync_calls=sync_call_count(workload, run)),
         context=surroundings_between(surroundings_before, surroundings_after)
         | context_of_file(workload, found_before)
-        | dropped
-        | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted}
-        | emptied_cache(workload, run.summary, stop),
+        | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
     )
 
 

@@ -32,6 +32,27 @@ impl StartGate {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
+    /// Whether all but so many runs have come, and wait.
+    #[must_use]
+    pub fn misses(&self, run_count: u32) -> bool {
+        self.lock().missing == run_count
+    }
+
+    /// Opens the gate for those that wait, at a moment of CLOCK_MONOTONIC; one that is over is now.
+    ///
+    /// Whoever opens it counts as the run that was missing.
+    pub fn open_at(&self, monotonic_ns: u64) {
+        let mut state = self.lock();
+        state.missing = state.missing.saturating_sub(1);
+        if state.start_ticks.is_none() && !state.is_shut {
+            let clock = Clock::get();
+            let now = clock.ticks();
+            let left_ns = monotonic_ns.saturating_sub(clock.monotonic_ns(now));
+            state.start_ticks = Some(now + clock.ticks_in(left_ns));
+            self.changed.notify_all();
+        }
+    }
+
     /// Keeps the gate shut, unless it has opened already.
     pub fn shut(&self) {
         self.lock().is_shut = true;
@@ -91,6 +112,30 @@ mod tests {
         });
         assert!(starts[0].is_some());
         assert!(starts.iter().all(|start| *start == starts[0]));
+    }
+
+    #[test]
+    fn somebody_outside_says_when() {
+        let gate = StartGate::new(2);
+        let at = crate::clock::monotonic_ns() + 20_000_000;
+        let start = std::thread::scope(|scope| {
+            let waits = scope.spawn(|| gate.pass(&mut || true));
+            while !gate.misses(1) {
+                std::thread::yield_now();
+            }
+            gate.open_at(at);
+            waits.join().unwrap()
+        });
+        let begins_ns = Clock::get().monotonic_ns(start.unwrap());
+        assert!(begins_ns.abs_diff(at) < 100_000, "{begins_ns} and not {at}");
+    }
+
+    #[test]
+    fn a_gate_that_was_shut_stays_so() {
+        let gate = StartGate::new(2);
+        gate.shut();
+        gate.open_at(0);
+        assert_eq!(gate.pass(&mut || true), None);
     }
 
     #[test]

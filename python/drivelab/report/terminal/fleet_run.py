@@ -26,6 +26,7 @@ def fleet_run_lines(
     items: Sequence[FleetItem],
     *,
     plain: bool,
+    can_resume: bool = True,
 ) -> list[str]:
     """A sentence, what is not measured and why, and a line for each target that is.
 
@@ -39,6 +40,8 @@ def fleet_run_lines(
         What is measured.
     plain : bool
         Whether the terminal knows ASCII only.
+    can_resume : bool
+        Whether what is missing can be measured later.
     """
     lines = wrapped(_sentence(title, hosts, items), WIDTH, plain)
     missing = list(_missing(hosts, items))
@@ -52,7 +55,7 @@ def fleet_run_lines(
         lines += [one_line(f"{item.key:<{width}}  {item.answer}", WIDTH, plain) for item in done[:_ROWS_MAX]]
         if len(done) > _ROWS_MAX:
             lines.append(f"and {len(done) - _ROWS_MAX} more")
-    lines += ["", *_next(name, hosts, items)]
+    lines += ["", *(line for line in _next(name, hosts, items) if can_resume or "resume" not in line)]
     return [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
 
 

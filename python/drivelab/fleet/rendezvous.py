@@ -1,0 +1,51 @@
+"""Has many hosts begin at one moment: none begins until all are ready, and none does if one cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+# the moment reaches every host before it comes
+_LEAD_NS = 2_000_000_000
+
+
+class NotTogether(Exception):
+    """One of those that were to begin together cannot; it says which, and why."""
+
+
+class Rendezvous:
+    """Waits until everybody is ready.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Who is waited for.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._missing = set(names)
+        self._moment: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def is_ready(self, name: str) -> None:
+        """Somebody is; the last one sets the moment."""
+        self._missing.discard(name)
+        if not self._missing and not self._moment.done():
+            self._moment.set_result(time.time_ns() + _LEAD_NS)
+
+    def fails(self, name: str, reason: str) -> None:
+        """Somebody cannot begin: nobody does, unless all have begun already."""
+        if not self._moment.done():
+            self._moment.set_exception(NotTogether(f"all were to begin together, and {name} could not: {reason}"))
+            # whoever waits hears of it; it is no error where nobody does
+            self._moment.exception()
+
+    async def moment(self) -> int:
+        """When all begin, in nanoseconds since 1970 by our clock.
+
+        Raises
+        ------
+        NotTogether
+            Somebody cannot.
+        """
+        return await asyncio.shield(self._moment)

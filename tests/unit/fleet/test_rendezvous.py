@@ -1,0 +1,48 @@
+"""Hosts that begin together, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from drivelab.fleet.rendezvous import NotTogether, Rendezvous
+
+
+def test_all_get_one_moment_that_is_still_to_come() -> None:
+    async def meet() -> list[int]:
+        meeting = Rendezvous(["a", "b", "c"])
+        waiting = [asyncio.ensure_future(meeting.moment()) for _ in range(3)]
+        for name in ("b", "a"):
+            meeting.is_ready(name)
+        await asyncio.sleep(0)
+        assert not any(one.done() for one in waiting)
+        meeting.is_ready("c")
+        return await asyncio.gather(*waiting)
+
+    moments = asyncio.run(meet())
+    assert len(set(moments)) == 1
+    assert moments[0] > time.time_ns()
+
+
+def test_nobody_begins_where_one_cannot() -> None:
+    async def meet() -> None:
+        meeting = Rendezvous(["a", "b"])
+        meeting.is_ready("a")
+        meeting.fails("b", "no space")
+        await meeting.moment()
+
+    with pytest.raises(NotTogether, match="b could not: no space"):
+        asyncio.run(meet())
+
+
+def test_who_fails_after_the_moment_was_set_changes_nothing_for_the_others() -> None:
+    async def meet() -> int:
+        meeting = Rendezvous(["a", "b"])
+        meeting.is_ready("a")
+        meeting.is_ready("b")
+        meeting.fails("b", "its drive broke")
+        return await meeting.moment()
+
+    assert asyncio.run(meet()) > 0
