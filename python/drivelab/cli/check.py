@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +24,7 @@ from drivelab.analyse.verdict import judge_need
 from drivelab.answers.known_bursts import known_bursts
 from drivelab.cli.check_results import CheckJudgement, show_check
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
+from drivelab.cli.tag_option import TagOption
 from drivelab.inventory.consent import require_erase_consent, require_unused
 from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import resolve_measured
@@ -34,6 +35,7 @@ from drivelab.model.host import HostFacts
 from drivelab.model.measurement import Measurement
 from drivelab.model.need import Need
 from drivelab.model.programs import POSTGRESQL, PROGRAMS
+from drivelab.model.tags import parse_tags
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import ONLY_READ, Fitness, Verdict
@@ -60,10 +62,13 @@ class Asked:
         The one that was named; None for all of them.
     at_least_per_s : float
         Commits a second that one client shall reach; 0 where no rate was asked for.
+    tags : mapping of str to str
+        What the run is to be known by.
     """
 
     need: Need | None = None
     at_least_per_s: float = 0.0
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 def command(
@@ -93,6 +98,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Directory to keep the run in; else where all runs are kept.")
     ] = None,
+    tag: TagOption = None,
     details: Annotated[bool, typer.Option("--details", help="Print every number with its interval.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
@@ -107,10 +113,11 @@ def command(
     Raises
     ------
     DrivelabError
-        U005, P702, P703, P711: the need. U045: the rate. T101 to T108: the target. C201 to C209: no consent.
-        R451 to R454: no room or permission. E301 to E315: nothing could be measured.
+        U005, P702, P703, P711: the need. U045: the rate. U051: a tag. T101 to T108: the target.
+        C201 to C209: no consent. R451 to R454: no room or permission. E301 to E315: nothing could be measured.
     """
     keep_memory_low()
+    tags = parse_tags(tag or ())
     need = load_need(need_name) if need_name is not None else None
     if at_least is not None:
         require_rate(need, at_least)
@@ -124,7 +131,7 @@ def command(
         require_erase_consent(facts, erase or ())
     writer = make_run(facts, out)
     with interruptible() as stop, held_drives(facts.drives, alone=bool(erase)):
-        results, judgement = _check(plan, facts, writer, Asked(need, at_least or 0.0), erase or [], stop)
+        results, judgement = _check(plan, facts, writer, Asked(need, at_least or 0.0, tags), erase or [], stop)
     give_memory_back()
     show_check(results, judgement, facts, writer.directory, details=details, as_json=as_json)
     return stop.exit_code if results.outcome.is_interrupted else exit_status(judgement)
@@ -188,6 +195,7 @@ def _check(
                 stop=stop,
                 erase=erase,
                 command_line=command_line,
+                tags=asked.tags,
             )
         status = facts_after(target, results)
     except BaseException as error:

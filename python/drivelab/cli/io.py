@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
@@ -27,6 +27,7 @@ from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import MEASURE_LONGER, USE_DIRECT_IO, Finding
 from drivelab.model.measurement import Measurement
+from drivelab.model.tags import parse_tags
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes, glued
@@ -71,10 +72,11 @@ def run_io(options: IoOptions) -> int:
     Raises
     ------
     DrivelabError
-        U001 to U005: an option makes no sense. T101 to T108, C201 to C220: the
+        U001 to U005, U051: an option makes no sense. T101 to T108, C201 to C220: the
         target, and whether it may be used. E301 to E315: the workload cannot be issued.
     """
     asked = workload_from(options)
+    tags = parse_tags(options.tag)
     for note in options_without_effect(options, asked):
         print(f"note: {note}", file=sys.stderr)
     is_real = not options.target.startswith(PREFIX)
@@ -83,7 +85,7 @@ def run_io(options: IoOptions) -> int:
     target = find_target(options.target, is_null=is_null(options), for_tree=asked.tree is not None)
     require_consent(target, asked, erase=options.erase, may_overwrite_file=options.overwrite_file)
     workload = on_target(asked, target)
-    record = _begun(target) if options.out is not None else None
+    record = _begun(target, tags) if options.out is not None else None
     with interruptible() as stop:
         measured = _measure(options, workload, target, stop)
         summary, findings = _judge(measured, target)
@@ -219,11 +221,12 @@ def wrapped(line: str) -> str:
     return broken.replace("\u00a0", " ")
 
 
-def _begun(target: TargetFacts) -> RunRecord:
+def _begun(target: TargetFacts, tags: Mapping[str, str]) -> RunRecord:
     from drivelab.inventory.host import host_facts
 
     before = [{"label": target.place, "facts_before": target.to_json()}]
-    return begun({"name": "io"}, before, host_facts(__version__), shlex.join(["drivelab", *sys.argv[1:]]))
+    record = begun({"name": "io"}, before, host_facts(__version__), shlex.join(["drivelab", *sys.argv[1:]]))
+    return replace(record, tags=tags)
 
 
 def _store(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from drivelab.cli.tag_option import TAG_HELP
 from drivelab.model.told import HOW, HOW_LONG, PANELS, WHAT, ToldField, told_fields
 from drivelab.model.workload_keys import WorkloadKeys
 
@@ -60,6 +61,7 @@ class _OwnOptions:
         ),
     ] = False
     out: Annotated[str | None, option(RESULTS, "Store the run in a new directory here.", metavar="DIR")] = None
+    tag: Annotated[list[str], option(RESULTS, TAG_HELP, metavar="KEY=VALUE")] = field(default_factory=list)
     as_json: Annotated[bool, option(RESULTS, "Print JSON.", "--json")] = False
 
 

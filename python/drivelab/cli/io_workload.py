@@ -160,6 +160,8 @@ def options_without_effect(options: IoOptions, workload: Workload) -> Iterator[s
         if value != DEFAULTS[name] and access != kind:
             yield f"{option} has no effect with --access {access}: it is for {kind}"
     yield from _of_order_without_effect(workload)
+    if options.tag and options.out is None:
+        yield "--tag has no effect without --out: the run is not stored"
     for name in ("zone_size", "max_open_zones"):
         if getattr(options, name) != DEFAULTS[name] and not options.zoned_drive:
             yield f"--{name.replace('_', '-')} has no effect without --zoned-drive"

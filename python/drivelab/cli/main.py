@@ -131,7 +131,7 @@ def _add(group: typer.Typer, command: Command, chosen: str | None) -> None:
 class _Program(TyperGroup):
     """The program, or a group of its commands; its help is styled by typer."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, *_: Any) -> list[str]:
         # in the order of work, where typer has groups behind all commands
         group = BY_NAME.get(self.name or "")
         return [command.word for command in (group.commands if group else COMMANDS)]

@@ -28,8 +28,10 @@ from drivelab.cli.run_options import (
     TargetsArgument,
     TraceOption,
 )
+from drivelab.cli.tag_option import TagOption
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import EXIT_OK
+from drivelab.model.tags import parse_tags
 from drivelab.run.execute import Instruments
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
@@ -57,6 +59,7 @@ def command(
     trace: TraceOption = False,
     strict: StrictOption = False,
     price: PriceOption = None,
+    tag: TagOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would do, as 'drivelab plan'.")] = False,
     details: DetailsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -68,6 +71,7 @@ def command(
     run that was cut off goes on with 'drivelab resume'.
     """
     stuck: list[StuckJournal] = []
+    tags = parse_tags(tag or ())
     asked = asked_plan(
         experiment,
         targets or (),
@@ -96,7 +100,7 @@ def command(
         conduct = replace(
             conduct,
             instruments=_of_job_file(conduct.instruments, asked),
-            facts={**asked.facts, "prices": prices} if prices else asked.facts,
+            facts={**asked.facts, **{key: told for key, told in (("prices", prices), ("tags", tags)) if told}},
             files=asked.files,
         )
         parent = out or default_parent()

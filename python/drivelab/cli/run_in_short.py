@@ -42,6 +42,7 @@ def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
         "started_utc": record.started_utc or None,
         "experiment": record.experiment.get("name", ""),
         "targets": [str(one.get("label", "")) for one in record.targets],
+        "tags": dict(record.tags),
         "status": record.status,
         "error": record.error or None,
         "failed_trials": len(record.failures),
@@ -51,8 +52,11 @@ def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
     }
 
 
-def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Iterator[str]:
-    """A head, and a line or two each: number, date, experiment, drive, and what it came to as far as there is room."""
+def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool, *, has_tags: bool = False) -> Iterator[str]:
+    """A head, and a line or two each: number, date, experiment, drive, and what it came to as far as there is room.
+
+    With `has_tags` what the user said of a run stands below that.
+    """
     from rich.cells import cell_len
 
     cells = [
@@ -78,6 +82,8 @@ def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool) -> Ite
         yield f"{line}{' ' * (start - cell_len(line))}{first}"
         # a comma or a colon before what was cut off leads nowhere
         yield from (f"{' ' * start}{re.sub(rf'[:;,]{re.escape(mark)}$', mark, one)}" for one in more)
+        tags = ", ".join(f"{key}={value}" for key, value in row["tags"].items()) if has_tags else ""
+        yield from (f"{' ' * start}{one}" for one in textwrap.wrap(terminal_text(tags, plain), room))
 
 
 def _targets(targets: Sequence[str], plain: bool) -> str:

@@ -28,6 +28,7 @@ def command(
         str | None, typer.Argument(metavar="[TARGET]", help="Only runs on this directory or drive, or of this label.")
     ] = None,
     all_runs: Annotated[bool, typer.Option("--all", help=f"All of them, and not only the newest {SHOWN_MAX}.")] = False,
+    has_tags: Annotated[bool, typer.Option("--tags", help="What was said of each run with --tag.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the runs that are kept, the newest first.
@@ -49,7 +50,7 @@ def command(
         return
     console = make_console(soft_wrap=True)
     plain = not console.encoding.startswith("utf")
-    for line in run_lines(shown, max(console.width, 40), plain):
+    for line in run_lines(shown, max(console.width, 40), plain, has_tags=has_tags):
         print(line)
     print(f"to see one: drivelab report {shown[0]['number']}")
     if len(shown) < len(found):

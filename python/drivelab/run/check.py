@@ -8,7 +8,7 @@ follow use what was written of it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -86,6 +86,7 @@ def record_check(
     stop: StopRequest,
     erase: Sequence[str] = (),
     command_line: str = "",
+    tags: Mapping[str, str] | None = None,
 ) -> CheckResults:
     """What every trial of a check came to; each is in the run directory as soon as it is done.
 
@@ -107,6 +108,8 @@ def record_check(
         What the owner typed after ``--erase``; needed when the plan writes to a block device.
     command_line : str
         What was typed, for the record.
+    tags : mapping of str to str, optional
+        What the run is to be known by.
 
     Raises
     ------
@@ -117,6 +120,7 @@ def record_check(
     before = [{"label": target.place, "facts_before": target.to_json(), "facts_after": None}]
     record = begun({"name": plan.plan.experiment}, before, host_facts(__version__), command_line)
     record = replace(record, title=f"Check of {target.place}", question=plan.plan.question, plan=plan.to_json())
+    record = replace(record, tags=tags or {})
     writer.write_run_json(record.to_json())
     results = CheckResults()
 

@@ -22,6 +22,7 @@ _TYPES = {
     "list<uint32>": pa.list_(pa.uint32()),
     "list<uint64>": pa.list_(pa.uint64()),
     "list<int64>": pa.list_(pa.int64()),
+    "map<string, string>": pa.map_(pa.string(), pa.string()),
 }
 
 

@@ -193,6 +193,7 @@ class RunRecord:
     imported: Annotated[Facts, Held(_Imported)] = field(default_factory=dict)
     job_file: Facts = field(default_factory=dict)
     prices: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
     more: Facts = field(default_factory=dict)
 
