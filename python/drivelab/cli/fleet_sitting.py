@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from drivelab.cli.fleet_live import telling
 from drivelab.cli.fleet_options import Reach
 from drivelab.fleet.extra import require_fleet_extra
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK
@@ -50,9 +51,11 @@ def sitting(
         print(f"hosts join here: drivelab fleet worker {reach.scheduler} --keys DIR", file=sys.stderr)
     else:
         listening = listening_for_ssh(book.fleet, reach.listen)
-    teller = JsonTeller(book) if as_json else LineTeller(book)
-    manner = Manner(listening.host_keys, reach.join_s, reach.item_s, reach.silent_s, erase_list, gathers, teller.tell)
-    return sit(book, listening, manner, work)
+    with telling(book, as_json=as_json) as teller:
+        manner = Manner(
+            listening.host_keys, reach.join_s, reach.item_s, reach.silent_s, erase_list, gathers, teller.tell
+        )
+        return sit(book, listening, manner, work)
 
 
 def asked_of_each(
@@ -78,49 +81,6 @@ def asked_of_each(
     if not is_whole:
         raise KeyboardInterrupt
     return answers, {name: host.reason for name, host in book.fleet.hosts.items() if host.reason}
-
-
-class LineTeller:
-    """Writes a line for each item that begins or ends, and each host that cannot be asked."""
-
-    def __init__(self, book: FleetBook) -> None:
-        self._book = book
-        self._told: dict[str, str] = {}
-        self._is_terminal = sys.stderr.isatty()
-
-    def tell(self, key: str) -> None:
-        """Say what became of an item, or of a host."""
-        fleet = self._book.fleet
-        if key in fleet.hosts:
-            self._line(key, f"{key}: {fleet.hosts[key].reason}")
-            return
-        item = fleet.items[key]
-        state = item.state.replace("_", " ")
-        said = item.reason or item.answer or (item.now if self._is_terminal else "")
-        self._line(key, f"{key}: {state}" + (f": {said}" if said else ""))
-
-    def _line(self, key: str, line: str) -> None:
-        if self._told.get(key) != line:
-            self._told[key] = line
-            print(line, file=sys.stderr, flush=True)
-
-
-class JsonTeller:
-    """Writes a line of JSON for each change."""
-
-    def __init__(self, book: FleetBook) -> None:
-        self._book = book
-
-    def tell(self, key: str) -> None:
-        """Say what became of an item, or of a host."""
-        fleet = self._book.fleet
-        if key in fleet.hosts:
-            event: Mapping[str, object] = {"host": key, "reason": fleet.hosts[key].reason}
-        else:
-            item = fleet.items[key]
-            names = ("state", "reason", "now", "answer", "run", "gathered")
-            event = {"host": item.host, "item": key, **{name: getattr(item, name) for name in names}}
-        print(json.dumps({"event": event}), file=sys.stderr, flush=True)
 
 
 def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False) -> int:

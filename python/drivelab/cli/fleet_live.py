@@ -1,0 +1,101 @@
+"""Tells on stderr how a fleet goes: redrawn on a terminal, else a line for each change; or as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from drivelab.report.terminal.clean_text import terminal_text
+from drivelab.report.terminal.fleet_live import live_lines
+from drivelab.streams import make_console
+
+if TYPE_CHECKING:
+    from drivelab.fleet.book import FleetBook
+
+_DRAWN_PER_S = 2
+
+
+class Teller(Protocol):
+    """Is told of every change."""
+
+    def tell(self, key: str) -> None:
+        """Say what became of an item, or of a host."""
+
+
+@contextmanager
+def telling(book: FleetBook, *, as_json: bool) -> Iterator[Teller]:
+    """Whoever tells how a fleet goes, while the block runs."""
+    if as_json:
+        yield _JsonTeller(book)
+        return
+    teller = _LineTeller(book)
+    if not sys.stderr.isatty():
+        yield teller
+        return
+    with _drawn(book):
+        yield teller
+
+
+@contextmanager
+def _drawn(book: FleetBook) -> Iterator[None]:
+    """What is being measured, redrawn below the lines about what has ended."""
+    # imported here: what is piped needs no terminal library
+    from rich.live import Live
+    from rich.text import Text
+
+    console = make_console(sys.stderr)
+    plain = not console.encoding.startswith("utf")
+
+    def look() -> Text:
+        fleet = book.fleet
+        gone = sum(bool(host.reason) for host in fleet.hosts.values())
+        lines = live_lines(list(fleet.items.values()), gone, console.width, console.height, plain=plain)
+        return Text("\n".join(lines), no_wrap=True, overflow="crop")
+
+    with Live(console=console, transient=True, refresh_per_second=_DRAWN_PER_S, get_renderable=look):
+        yield
+
+
+class _LineTeller:
+    """Writes a line for each item that begins or ends, and each host that cannot be asked."""
+
+    def __init__(self, book: FleetBook) -> None:
+        self._book = book
+        self._told: dict[str, str] = {}
+
+    def tell(self, key: str) -> None:
+        """Say what became of an item, or of a host."""
+        fleet = self._book.fleet
+        if key in fleet.hosts:
+            self._line(key, f"{key}: {fleet.hosts[key].reason}")
+            return
+        item = fleet.items[key]
+        said = item.reason or item.answer
+        self._line(key, f"{key}: {item.state.replace('_', ' ')}" + (f": {said}" if said else ""))
+
+    def _line(self, key: str, line: str) -> None:
+        if self._told.get(key) != line:
+            self._told[key] = line
+            print(terminal_text(line, plain=False), file=sys.stderr, flush=True)
+
+
+class _JsonTeller:
+    """Writes a line of JSON for each change."""
+
+    def __init__(self, book: FleetBook) -> None:
+        self._book = book
+
+    def tell(self, key: str) -> None:
+        """Say what became of an item, or of a host."""
+        fleet = self._book.fleet
+        event: Mapping[str, Any]
+        if key in fleet.hosts:
+            event = {"host": key, "reason": fleet.hosts[key].reason}
+        else:
+            item = fleet.items[key]
+            names = ("state", "reason", "now", "answer", "run", "gathered")
+            event = {"host": item.host, "item": key, **{name: getattr(item, name) for name in names}}
+        print(json.dumps({"event": event}), file=sys.stderr, flush=True)
