@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -13,12 +14,6 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import DriveRule, FleetHosts, HostEntry
 from drivelab.model.names import did_you_mean
 
-_TABLES: Tables = {
-    (): FleetHosts,
-    ("defaults",): HostEntry,
-    ("defaults", "drives"): DriveRule,
-    ("hosts",): HostEntry,
-}
 _NOTE = "#"
 
 
@@ -42,12 +37,20 @@ def load_hosts(path: Path, only: tuple[str, ...] = ()) -> dict[str, HostEntry]:
     try:
         hosts = FleetHosts.model_validate(document).complete()
     except ValidationError as error:
-        raise mistake_in(document, error, text=text, file=str(path), tables=_TABLES) from error
+        raise mistake_in(document, error, text=text, file=str(path), tables=_tables(document)) from error
     for name in only:
         if name not in hosts:
             do = did_you_mean(name, list(hosts)) or f"choose of {', '.join(list(hosts)[:10])}"
             raise DrivelabError("F901", f"there is no host {name}", where=str(path), do=do)
     return {name: entry for name, entry in hosts.items() if not only or name in only}
+
+
+def _tables(document: Mapping[str, Any]) -> Tables:
+    """What each table of the file may hold: hosts are tables that the user names."""
+    hosts = document.get("hosts")
+    entries = [("defaults",), *(("hosts", name) for name in (hosts if isinstance(hosts, dict) else ()))]
+    rules = [(*entry, "drives") for entry in entries]
+    return {(): FleetHosts} | dict.fromkeys(entries, HostEntry) | dict.fromkeys(rules, DriveRule)
 
 
 def load_erase_list(path: Path) -> tuple[str, ...]:

@@ -6,13 +6,14 @@ The names of the fields of `FleetHosts`, `HostEntry` and `DriveRule` are the key
 from __future__ import annotations
 
 import fnmatch
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from drivelab.model.frozen import FrozenModel
-from drivelab.model.units import parse_bytes
+from drivelab.model.quantities import ByteCount
 
 # goes into file names, and to ssh behind no option
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$")]
@@ -20,10 +21,22 @@ Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9:][A-Za-z0-9.:_%-]*$", max_l
 User = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9._-]*$", max_length=64)]
 TagKey = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 TagValue = Annotated[str, Field(min_length=1, max_length=128)]
+# a word of the local command, and no option of it
+Target = Annotated[str, Field(pattern=r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$", max_length=4096)]
 
 
-def _bytes_of(written: object) -> object:
-    return parse_bytes(written) if isinstance(written, str) else written
+def _words(written: str) -> str:
+    """A command, if a shell could take it apart."""
+    try:
+        shlex.split(written)
+    except ValueError as error:
+        raise ValueError(f"not the words of a command: {str(error).lower()}") from None
+    return written
+
+
+StartCommand = Annotated[
+    str, Field(pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"), AfterValidator(_words)
+]
 
 
 class DriveRule(FrozenModel):
@@ -38,7 +51,7 @@ class DriveRule(FrozenModel):
     transport: str | None = None
     rotational: bool | None = None
     in_use: bool = False
-    min_size: Annotated[int, BeforeValidator(_bytes_of)] | None = None
+    min_size: ByteCount | None = None
 
     def mismatch(self, drive: Mapping[str, Any]) -> str:
         """Why a drive is not meant; empty where it is.
@@ -85,9 +98,9 @@ class HostEntry(FrozenModel):
     user: User | None = None
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
     sudo: bool | None = None
-    drivelab: Annotated[str, Field(min_length=1)] | None = None
+    drivelab: StartCommand | None = None
     drives: tuple[Rule, ...] | None = None
-    targets: tuple[Annotated[str, Field(min_length=1)], ...] | None = None
+    targets: tuple[Target, ...] | None = None
     tags: Mapping[TagKey, TagValue] = Field(default_factory=dict)
 
     def over(self, shared: HostEntry) -> HostEntry:

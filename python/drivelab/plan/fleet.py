@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
 from drivelab.model.fleet_plan import FleetItem
+from drivelab.model.units import format_bytes
 
 # in a target: a file of its own for each host on what they share
 HOST_PLACE = "{host}"
@@ -30,10 +33,14 @@ def items_of_host(name: str, entry: HostEntry, drives: Sequence[Drive], consent:
         What may be erased.
     """
     meant = [drive for drive in drives if any(not rule.mismatch(drive) for rule in entry.drives or ())]
-    items = [_item_of_drive(name, drive, consent(name, drive)) for drive in meant]
-    for target in entry.targets or ():
-        own = target.replace(HOST_PLACE, name)
-        items.append(FleetItem(f"{name}/{_slug(own)}", name, own, f"target:{own}"))
+    # namespaces of one drive, and its ways to it, have one serial
+    shared = {serial for serial, times in Counter(map(serial_of, drives)).items() if times > 1}
+    items = [_item_of_drive(name, drive, consent(name, drive), shared) for drive in meant]
+    taken = {item.key for item in items}
+    for target in dict.fromkeys(one.replace(HOST_PLACE, name) for one in entry.targets or ()):
+        key = _free(f"{name}/{_slug(target)}", taken)
+        taken.add(key)
+        items.append(FleetItem(key, name, target, f"target:{target}"))
     return items
 
 
@@ -49,7 +56,10 @@ def unmet_rules(entry: HostEntry, drives: Sequence[Drive]) -> list[str]:
 
 def rule_text(rule: DriveRule) -> str:
     """A rule as one would say it: ``serial S1``, ``transport nvme, model Samsung*``."""
-    told = [f"{key} {value}" for key, value in rule.model_dump(exclude_defaults=True).items()]
+    said = rule.model_dump(exclude_defaults=True)
+    if "min_size" in said:
+        said["min_size"] = format_bytes(said["min_size"])
+    told = [f"{key} {value}" for key, value in said.items()]
     return ", ".join(told) or "any drive that is not in use"
 
 
@@ -58,20 +68,27 @@ def serial_of(drive: Drive) -> str:
     return str(drive["serials"][0]) if drive["serials"] else str(drive["name"])
 
 
-def _item_of_drive(host: str, drive: Drive, erase: tuple[str, ...]) -> FleetItem:
+def _item_of_drive(host: str, drive: Drive, erase: tuple[str, ...], shared: Collection[str]) -> FleetItem:
     serial = serial_of(drive)
+    name = f"{serial}-{drive['name']}" if serial in shared else serial
     own = serial if drive["serials"] and not drive["virtual"] else None
     facts = {"model": drive["model"], "firmware": drive["firmware"], "serial": own}
     known = {key: str(value) for key, value in facts.items() if value}
-    return FleetItem(f"{host}/{_slug(serial)}", host, drive["path"], f"drive:{serial}", erase, known)
+    return FleetItem(f"{host}/{_slug(name)}", host, drive["path"], f"drive:{serial}", erase, known)
 
 
 def _nearest(rule: DriveRule, drives: Sequence[Drive]) -> str:
     """Of a rule that names one drive, what is against it."""
     for drive in drives:
         if rule.serial in drive["serials"] or (rule.name is not None and rule.name == drive["name"]):
-            return f"{drive['name']}: {rule.mismatch(drive)}"
+            reason, name = rule.mismatch(drive), str(drive["name"])
+            return reason if reason.startswith(name) else f"{name}: {reason}"
     return ""
+
+
+def _free(key: str, taken: Collection[str]) -> str:
+    """The key, or the first of ``key-2``, ``key-3`` ... that nobody has."""
+    return next(name for number in count(1) if (name := key if number == 1 else f"{key}-{number}") not in taken)
 
 
 def _slug(text: str) -> str:

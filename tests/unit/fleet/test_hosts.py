@@ -1,0 +1,122 @@
+"""``hosts.toml`` and the list of drives that may be erased: what they mean, and mistakes with their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drivelab.fleet.hosts import erase_words, load_erase_list, load_hosts
+from drivelab.fleet.ssh import ssh_words
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_hosts import DriveRule, HostEntry
+
+HOSTS = """
+format = 1
+
+[defaults]
+user = "lab"
+drives = ["S1"]
+tags = { rack = "7", room = "a" }
+
+[hosts.one]
+address = "10.0.0.1"
+
+[hosts.two]
+user = "root"
+drives = [{ transport = "nvme", min_size = "1 TB" }]
+targets = ["/srv/data"]
+tags = { rack = "8" }
+"""
+
+
+def read(tmp_path: Path, text: str, *only: str) -> dict[str, HostEntry]:
+    path = tmp_path / "hosts.toml"
+    path.write_text(text)
+    return load_hosts(path, only)
+
+
+def test_a_host_has_what_it_shares_with_the_others(tmp_path: Path) -> None:
+    hosts = read(tmp_path, HOSTS)
+    assert list(hosts) == ["one", "two"]
+    assert (hosts["one"].user, hosts["one"].drives) == ("lab", (DriveRule(serial="S1"),))
+    assert hosts["one"].tags == {"rack": "7", "room": "a"}
+    assert (hosts["two"].user, hosts["two"].targets) == ("root", ("/srv/data",))
+    assert hosts["two"].drives == (DriveRule(transport="nvme", min_size=10**12),)
+    assert hosts["two"].tags == {"rack": "8", "room": "a"}
+    assert list(read(tmp_path, HOSTS, "two")) == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what", "do"),
+    [
+        ("", 1, "format: field required", "add the key"),
+        ("format = 2\n[hosts.a]\n", 1, "format: input should be 1, not 2", ""),
+        ("format = 1\n[hosts.a]\nadress = 'x'\n", 3, "hosts.a.adress: there is no such key", "did you mean address?"),
+        ("format = 1\n[defaults]\nuzer = 'x'\n[hosts.a]\n", 3, "defaults.uzer", "did you mean user?"),
+        ("format = 1\n[hosts.a]\ndrives = [{ serail = 'S' }]\n", 3, "drives.1.serail", "did you mean serial?"),
+        ("format = 1\n[hosts.a]\nport = 70000\n", 3, "hosts.a.port", ""),
+        ("format = 1\n[hosts.a]\ndrives = [{ min_size = '1 XB' }]\n", 3, "'1 XB' is not a size", ""),
+        ("format = 1\n[hosts.'-oProxyCommand=x']\n", 2, "hosts.-oProxyCommand=x", ""),
+        ("format = 1\n[hosts.a]\naddress = '-oProxyCommand=x'\n", 3, "hosts.a.address", ""),
+        ("format = 1\n[hosts.a]\nuser = '-x'\n", 3, "hosts.a.user", ""),
+        ("format = 1\n[hosts.a]\ntargets = ['--erase']\n", 3, "hosts.a.targets.1", ""),
+        ('format = 1\n[hosts.a]\ntargets = ["a\\u0000"]\n', 3, "hosts.a.targets.1", ""),
+        ("format = 1\n[hosts.a]\ndrivelab = 'a \"b'\n", 3, "not the words of a command: no closing quotation", ""),
+        ('format = 1\n[hosts.a]\ndrivelab = "a\\u0000b"\n', 3, "hosts.a.drivelab", ""),
+        ("format = 1\n[hosts.a]\ndrivelab = ' '\n", 3, "hosts.a.drivelab", ""),
+        ("format = 1\nhosts = ['a']\n", 2, "hosts: input should be", ""),
+        ("format = 1\nhosts.a = 3\n", 2, "hosts.a: input should be", ""),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, what: str, do: str) -> None:
+    with pytest.raises(DrivelabError) as caught:
+        read(tmp_path, text)
+    assert caught.value.code == "P703"
+    assert caught.value.where == f"{tmp_path / 'hosts.toml'}:{line}"
+    assert what in caught.value.what
+    assert do in caught.value.do
+
+
+@pytest.mark.provokes("F901")
+def test_without_a_file_or_a_host_of_that_name_nothing_begins(tmp_path: Path) -> None:
+    with pytest.raises(DrivelabError, match="cannot be read") as missing:
+        load_hosts(tmp_path / "none.toml")
+    with pytest.raises(DrivelabError, match="there is no host tow") as unknown:
+        read(tmp_path, HOSTS, "tow")
+    assert (missing.value.code, unknown.value.code) == ("F901", "F901")
+    assert unknown.value.do == "did you mean two?"
+
+
+def test_the_erase_list_has_a_serial_a_line_and_notes(tmp_path: Path) -> None:
+    path = tmp_path / "serials.txt"
+    path.write_text("# rack 7\nS1\n\nS2+partitions  # the old one\nhost1:loop0\n")
+    assert load_erase_list(path) == ("S1", "S2+partitions", "host1:loop0")
+
+
+@pytest.mark.provokes("F902")
+def test_a_line_of_several_words_is_no_serial(tmp_path: Path) -> None:
+    path = tmp_path / "serials.txt"
+    path.write_text("S1\nS2 S3\n")
+    with pytest.raises(DrivelabError, match="'S2 S3' is not one serial") as caught:
+        load_erase_list(path)
+    assert (caught.value.code, caught.value.where) == ("F902", f"{path}:2")
+    with pytest.raises(DrivelabError, match="cannot be read") as missing:
+        load_erase_list(tmp_path / "none.txt")
+    assert missing.value.code == "F902"
+
+
+def test_consent_is_for_a_serial_or_for_a_name_on_one_host() -> None:
+    drive = {"name": "sda", "serials": ["S1", "wwn-1"]}
+    assert erase_words("a", drive, ("S1+contents", "S2", "sda")) == ("S1+contents",)
+    assert erase_words("a", drive, ("a:sda", "b:sda", "b:S1")) == ("sda",)
+    assert erase_words("b", drive, ("a:sda",)) == ()
+    assert erase_words("a", {"name": "loop0", "serials": []}, ("loop0", "a:loop0")) == ("loop0",)
+
+
+def test_ssh_is_given_the_words_of_one_command_and_no_option_of_its_own() -> None:
+    entry = HostEntry(user="lab", port=2222, sudo=True, drivelab="'/opt/my lab/drivelab' -x")
+    words = ssh_words(entry, "fe80::1%eth0", 30)
+    assert words[:1] == ["ssh"]
+    assert words[-3:] == ["--", "fe80::1%eth0", "sudo -n '/opt/my lab/drivelab' -x fleet worker - --json"]
+    assert words[-7:-3] == ["-p", "2222", "-l", "lab"]
