@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from drivelab.cli.workload_arguments import located
 from drivelab.model.errors import DrivelabError
-from drivelab.model.units import parse_duration_ns
+from drivelab.model.units import format_wait_ns, parse_duration_ns
 
 HostsOption = Annotated[Path, typer.Option(metavar="FILE", help="The hosts: docs/how-to/measure-many-hosts.md")]
 OnlyHostOption = Annotated[
@@ -44,6 +45,8 @@ FleetArgument = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON; progress is a line of JSON for each change.")]
 NoGatherOption = Annotated[bool, typer.Option("--no-gather", help="Leave the runs on their hosts.")]
 JOIN, DEADLINE, SILENT = "60s", "24h", "30s"
+# the kernel's own probes of a connection are seconds apart, and ten of them decide
+_SILENT_S_MIN, _S_MIN = 11, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +86,35 @@ def reach_of(
     Raises
     ------
     DrivelabError
-        U002: no duration. U004: options that exclude each other, or one without its other.
+        U002, U003: no duration, or one that is too short. U004: options that exclude each other, or one without its
+        other.
     """
     if scheduler is not None and listen is not None:
         raise DrivelabError("U004", "--scheduler names the address already", do="leave out --listen")
     if (scheduler is None) != (keys is None):
         do = "give both: --scheduler tls://ADDRESS:PORT --keys DIR"
         raise DrivelabError("U004", "--scheduler and --keys belong together", do=do)
-    seconds = [parse_duration_ns(text) / 1e9 for text in (join_within, deadline, silent_for)]
-    return Reach(listen, scheduler, keys, *seconds)
+    join_s, silent_s = patience(join_within, silent_for)
+    return Reach(listen, scheduler, keys, join_s, _seconds("--deadline", deadline, _S_MIN), silent_s)
+
+
+def patience(join_within: str, silent_for: str) -> tuple[float, float]:
+    """How long joining and silence may last, in seconds.
+
+    Raises
+    ------
+    DrivelabError
+        U002, U003: no duration, or one that is too short.
+    """
+    return _seconds("--join-within", join_within, _S_MIN), _seconds("--silent-for", silent_for, _SILENT_S_MIN)
+
+
+def _seconds(option: str, text: str, least: int) -> float:
+    seconds = located(option, parse_duration_ns, text) / 1e9
+    if seconds < least:
+        what = f"{option} has to be {format_wait_ns(least * 1e9)} or more, not {text}"
+        raise DrivelabError("U003", what, where=f"option {option}", do=f"leave it out, or: {option} {least}s")
+    return seconds
 
 
 def chosen_seed(seed: int | None) -> int:

@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 
-from drivelab.cli.fleet_options import JOIN, SILENT, JoinOption, SilentOption
+from drivelab.cli.fleet_options import JOIN, SILENT, JoinOption, SilentOption, patience
 from drivelab.model.errors import EXIT_OK, DrivelabError
-from drivelab.model.units import parse_duration_ns
 
 
 def command(
@@ -35,7 +34,7 @@ def command(
     Raises
     ------
     DrivelabError
-        F904 to F906, F908, F909: keys, what is missing, whom to join, versions.
+        F904 to F906, F908, F909: keys, what is missing, whom to join, versions. U002, U003: durations.
     """
     if address == "-":
         why = asyncio.run(_over_ssh())
@@ -43,8 +42,8 @@ def command(
         if keys is None:
             do = "make them where 'drivelab fleet run' is started, and copy them: drivelab fleet keys DIR"
             raise DrivelabError("F904", "no keys are named: --keys DIR", do=do)
-        seconds = [parse_duration_ns(text) / 1e9 for text in (silent_for, join_within)]
-        why = asyncio.run(_by_itself(address, keys, name or socket.gethostname().partition(".")[0], *seconds))
+        join_s, silent_s = patience(join_within, silent_for)
+        why = asyncio.run(_by_itself(address, keys, name or socket.gethostname().partition(".")[0], silent_s, join_s))
     print(why, file=sys.stderr)
     return EXIT_OK
 

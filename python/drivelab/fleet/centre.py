@@ -171,6 +171,10 @@ async def opened_centre(keys: Keys, address: str, port: int = 0, silent_s: float
     scheduler = FleetScheduler(
         host=address, port=port, protocol="tls://", security=security, dashboard=False, plugins=[HostNews()]
     )
+    try:
+        await scheduler
+    except RuntimeError as error:
+        raise error.__cause__ or error from error
     async with (
         scheduler,
         Client(scheduler.address, asynchronous=True, security=security, set_as_default=False) as client,

@@ -29,6 +29,8 @@ from drivelab.plan.fleet import items_of_host, unmet_rules
 # ssh processes that are started at once; all of them stay
 _STARTED_AT_ONCE = 32
 _ASK_WITHIN_S = 60
+# of the time to join, what the host itself tries for: the rest is to say why it could not
+_OWN_SHARE = 0.75
 # what makes dates of runs wrong
 _CLOCK_OFF_NS = 2_000_000_000
 # a file system that is unmounted, a drive that is trimmed
@@ -204,8 +206,9 @@ class Conductor:
         if keys is None:
             return None
         entry = self._book.fleet.hosts[name].entry
-        joining = Joining(self._centre.address, name, keys, self._manner.silent_s, self._manner.join_s)
-        return await start_over_ssh(entry, entry.address or name, joining, connect_s=int(self._manner.join_s) or 1)
+        join_s = self._manner.join_s
+        joining = Joining(self._centre.address, name, keys, self._manner.silent_s, join_s * _OWN_SHARE)
+        return await start_over_ssh(entry, entry.address or name, joining, connect_s=int(join_s))
 
     async def _wait_for(self, name: str, started: StartedHost | None) -> None:
         """Return when a host has joined.

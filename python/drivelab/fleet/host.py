@@ -11,24 +11,31 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import signal
+import ssl
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.fingerprint import difference
-from drivelab.fleet.local_address import address_towards
+from drivelab.fleet.local_address import address_towards, place_of
 from drivelab.model.errors import DrivelabError
+from drivelab.model.units import format_wait_ns
+
+if TYPE_CHECKING:
+    from drivelab.fleet.nodes import HostWorker
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # one measurement at a time, and room beside it for questions
 _SLOTS = 8
 MEASURING = "measuring"
 _LINE_BYTES_MAX = 1 << 20
+_TRY_S = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,29 +133,58 @@ async def be_host(joining: Joining, joined: Callable[[], None], gone: Awaitable[
         ending=COMMANDS.interrupt,
         name=joining.name,
         security=joining.keys.security(),
-        host=f"tls://{address_towards(joining.address)}",
+        host=f"tls://{address_towards(place_of(joining.address)[0])}",
         nthreads=_SLOTS,
         resources={MEASURING: 1},
         memory_limit=0,
         heartbeat_interval="3s",
         death_timeout=joining.wait_s,
     )
+    over = {ended, *([asyncio.ensure_future(gone)] if gone is not None else [])}
     try:
-        await asyncio.wait_for(worker, joining.wait_s)
-    except Exception as error:
+        if await _join(worker, joining, over):
+            joined()
+            await asyncio.wait({asyncio.ensure_future(worker.finished()), *over}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await COMMANDS.interrupt()
         with suppress(Exception):
-            await worker.close()
-        reason = str(error) or type(error).__name__
-        raise DrivelabError("F909", f"it cannot join {joining.address}: {reason}") from error
-    joined()
-    left = asyncio.ensure_future(worker.finished())
-    waiting = {left, ended, *([asyncio.ensure_future(gone)] if gone is not None else [])}
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    why = ended.result() if ended.done() else "those who ask are gone"
-    await COMMANDS.interrupt()
-    with suppress(Exception):
-        await asyncio.wait_for(worker.close(), joining.silent_s)
-    return why
+            await asyncio.wait_for(worker.close(), joining.silent_s)
+    return ended.result() if ended.done() else "those who ask are gone"
+
+
+async def _join(worker: HostWorker, joining: Joining, over: set[asyncio.Future[Any]]) -> bool:
+    """Whether a host has joined before it was over.
+
+    Raises
+    ------
+    DrivelabError
+        F909: it could not.
+    """
+    trying = asyncio.ensure_future(worker)
+    await asyncio.wait({trying, *over}, timeout=joining.wait_s, return_when=asyncio.FIRST_COMPLETED)
+    if trying.done() and trying.exception() is None:
+        return True
+    trying.cancel()
+    error = (await asyncio.gather(trying, return_exceptions=True))[0]
+    if any(one.done() for one in over):
+        return False
+    reason = await _hindrance(joining) or f"not within {format_wait_ns(joining.wait_s * 1e9)}"
+    raise DrivelabError("F909", f"it cannot join {joining.address}: {reason}") from error
+
+
+async def _hindrance(joining: Joining) -> str:
+    """What one more try to reach those who ask fails for: Dask tries again and again, and does not say why."""
+    context = joining.keys.security().get_connection_args("worker")["ssl_context"]
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(*place_of(joining.address), ssl=context), _TRY_S)
+    except ssl.SSLCertVerificationError:
+        return "its keys are those of another authority"
+    except TimeoutError:
+        return ""
+    except OSError as error:
+        return os.strerror(error.errno) if error.errno else str(error)
+    writer.close()
+    return ""
 
 
 def _end_on_signals(ended: asyncio.Future[str]) -> None:

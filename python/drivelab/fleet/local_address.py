@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import ipaddress
+import re
 import socket
 import struct
 
@@ -11,22 +12,22 @@ from drivelab.model.errors import DrivelabError
 
 _SIOCGIFADDR = 0x8915
 _ANY_PORT = 9
+_SCHEDULER = re.compile(r"tls://(\[[0-9a-fA-F:]+\]|[^:/\[\]]+):([0-9]{1,5})")
 
 
-def address_towards(other: str) -> str:
+def address_towards(host: str) -> str:
     """Our address on the way to another machine; nothing is sent.
 
     Parameters
     ----------
-    other : str
-        A name or an address, also as ``tls://ADDRESS:PORT``.
+    host : str
+        Its name or address.
 
     Raises
     ------
     DrivelabError
         F909: there is no way to it.
     """
-    host = host_of(other)
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host, _ANY_PORT, type=socket.SOCK_DGRAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -57,8 +58,15 @@ def address_of(interface: str) -> str:
         raise DrivelabError("F909", f"{interface} has no address: {error.strerror}", do=do) from error
 
 
-def host_of(address: str) -> str:
-    """The host of ``tls://HOST:PORT``; of anything else itself."""
-    if "://" not in address:
-        return address
-    return address.partition("://")[2].rpartition(":")[0].strip("[]")
+def place_of(address: str) -> tuple[str, int]:
+    """Host and port of ``tls://HOST:PORT``.
+
+    Raises
+    ------
+    DrivelabError
+        F909: it is something else.
+    """
+    found = _SCHEDULER.fullmatch(address)
+    if found is None or not 0 < int(found[2]) < 65536:
+        raise DrivelabError("F909", f"'{address}' is no address with a port", do="write it so: tls://10.0.0.1:8786")
+    return found[1].strip("[]"), int(found[2])

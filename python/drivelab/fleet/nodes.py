@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import warnings
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -27,6 +28,8 @@ CLOCK_QUESTION = "drivelab_clock"
 
 def configure(silent_s: float = SILENT_S) -> None:
     """Have Dask do nothing by itself; what a user's own files of Dask say does not count."""
+    # a busy disk is no matter of who waits for an answer
+    warnings.filterwarnings("ignore", message="Creating scratch directories")
     dask.config.set(
         {
             "distributed.scheduler.allowed-failures": 0,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,11 +12,10 @@ from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import opened_centre
 from drivelab.fleet.certificates import Keys, new_keys, read_keys
 from drivelab.fleet.conduct import Conductor, Manner
-from drivelab.fleet.local_address import address_of, address_towards
+from drivelab.fleet.local_address import address_of, address_towards, place_of
 from drivelab.fleet.record import FleetRecord
 from drivelab.model.errors import DrivelabError
 
-_SCHEDULER = re.compile(r"tls://(\[[0-9a-fA-F:]+\]|[^:/\[\]]+):([0-9]{1,5})$")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -71,11 +69,7 @@ def listening_at(scheduler: str, keys: Path) -> Listening:
     DrivelabError
         F909: no such address. F904: no such keys.
     """
-    found = _SCHEDULER.match(scheduler)
-    if found is None or not 0 < int(found[2]) < 65536:
-        do = "write it so: --scheduler tls://10.0.0.1:8786"
-        raise DrivelabError("F909", f"'{scheduler}' is no address with a port", do=do)
-    return Listening(found[1].strip("[]"), int(found[2]), read_keys(keys, "controller"), None)
+    return Listening(*place_of(scheduler), read_keys(keys, "controller"), None)
 
 
 def sit(book: FleetBook, listening: Listening, manner: Manner, work: Callable[[Conductor], Awaitable[None]]) -> bool:
@@ -113,7 +107,6 @@ async def _worked(
         async with opened_centre(listening.keys, listening.address, listening.port, manner.silent_s) as centre:
             await work(Conductor(book, centre, manner))
     except OSError as error:
-        do = "choose another: --listen ADDRESS"
-        raise DrivelabError(
-            "F909", f"cannot listen at {listening.address}: {error.strerror or error}", do=do
-        ) from error
+        do = f"choose another: --{'scheduler tls://ADDRESS:PORT' if listening.port else 'listen ADDRESS'}"
+        what = f"cannot listen at {listening.address}: {error.strerror or error}"
+        raise DrivelabError("F909", what, do=do) from error
