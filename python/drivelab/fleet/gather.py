@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from pathlib import Path, PurePosixPath
 
 from drivelab.fleet import host_tasks
@@ -36,7 +35,7 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
     DrivelabError
         F910: what came is not what the host has. S501 to S503: it cannot be written.
     """
-    name = f"{item.key.replace('/', '_')}-{PurePosixPath(item.run).name}"
+    name = str(_safe(f"{item.key.replace('/', '_')}-{PurePosixPath(item.run).name}"))
     whole, partial = parent / name, parent / f".{name}{_PARTIAL}"
     if whole.is_dir():
         return name
@@ -56,12 +55,6 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
     partial.rename(whole)
     _sync(parent)
     return name
-
-
-def forget_partial(parent: Path) -> None:
-    """Remove what is left here of runs that were never whole."""
-    for path in parent.glob(f".*{_PARTIAL}"):
-        shutil.rmtree(path)
 
 
 async def _fetch(centre: Centre, item: FleetItem, file: str, size: int, path: Path) -> None:

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
@@ -62,9 +64,11 @@ class HostRecord:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> HostRecord:
-        """From what `to_json` made."""
-        entry = HostEntry.model_validate(stored["entry"])
-        return cls(**{**stored, "entry": entry, "notes": tuple(stored["notes"])})
+        """From what `to_json` made; ValueError where it is something else."""
+        return _HOST_RECORD.validate_python(stored)
+
+
+_HOST_RECORD = TypeAdapter(HostRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +203,16 @@ def open_fleet(typed: str) -> FleetRecord:
         items = [FleetItem.from_json(item) for item in stored["items"]]
         return FleetRecord(
             directory,
-            stored["name"],
+            str(stored["name"]),
             FleetWork.from_json(stored["work"]),
             {name: HostRecord.from_json(host) for name, host in stored["hosts"].items()},
             {item.key: item for item in items},
-            stored["created_utc"],
+            str(stored["created_utc"]),
         )
     except OSError as error:
         raise DrivelabError("F903", f"there is no fleet {typed}: {error.strerror}", where=str(directory)) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"{FLEET_JSON} is damaged: {error}"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        what = f"{FLEET_JSON} is damaged: {str(error).splitlines()[0]}"
         raise DrivelabError("F903", what, where=str(directory), do=_LIST) from error
 
 

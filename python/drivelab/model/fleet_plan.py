@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 # cut off: its host went away, or the fleet was ended; what is stored there goes on with resume
 ItemState = Literal["planned", "measuring", "complete", "failed", "cut_off"]
 ENDED: tuple[ItemState, ...] = ("complete", "failed")
@@ -61,8 +63,8 @@ class FleetItem:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> FleetItem:
-        """From what `to_json` made."""
-        return cls(**{**stored, "erase": tuple(stored["erase"])})
+        """From what `to_json` made; ValueError where it is something else."""
+        return _FLEET_ITEM.validate_python(stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,5 +102,8 @@ class FleetWork:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> FleetWork:
-        """From what `to_json` made."""
-        return cls(**{**stored, "words": tuple(stored["words"])})
+        """From what `to_json` made; ValueError where it is something else."""
+        return _FLEET_WORK.validate_python(stored)
+
+
+_FLEET_ITEM, _FLEET_WORK = TypeAdapter(FleetItem), TypeAdapter(FleetWork)

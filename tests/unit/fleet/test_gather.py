@@ -1,0 +1,109 @@
+"""Runs that come from hosts: whole or not at all, and nowhere but below their own directory."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from drivelab.fleet.centre import Centre, HostGone
+from drivelab.fleet.gather import gathered
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_plan import FleetItem
+
+ITEM = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="complete", run="/runs/20260101-x")
+NAME = "one_S1-20260101-x"
+
+
+class Host:
+    """Answers what a host does, and lies where it is told to."""
+
+    def __init__(self, files: Mapping[str, bytes], *, piece_bytes: int = 4) -> None:
+        self.files, self.piece_bytes = dict(files), piece_bytes
+        self.sizes: dict[str, int] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        self.leaves_at = ""
+
+    async def ask(self, _host: str, question: Any, _run: str, *arguments: Any, within_s: float) -> Any:
+        assert within_s > 0
+        self.asked.append((question.__name__, *arguments))
+        if question.__name__ == "files":
+            return [(name, self.sizes.get(name, len(content))) for name, content in self.files.items()]
+        content = self.files[arguments[0]]
+        if question.__name__ == "digest":
+            return hashlib.sha256(content).hexdigest()
+        if arguments[0] == self.leaves_at and arguments[1]:
+            raise HostGone("it has left")
+        return content[arguments[1] :][: self.piece_bytes]
+
+
+def gather(host: Host, parent: Path, item: FleetItem = ITEM) -> str:
+    return asyncio.run(gathered(cast(Centre, host), item, parent))
+
+
+def test_a_run_comes_whole_and_once(tmp_path: Path) -> None:
+    host = Host({"run.json": b"0123456789", "ios/read.parquet": b"abc", "empty": b""})
+    assert gather(host, tmp_path) == NAME
+    found = {str(path.relative_to(tmp_path / NAME)): path.read_bytes() for path in (tmp_path / NAME).rglob("*.*")}
+    assert found == {"run.json": b"0123456789", "ios/read.parquet": b"abc"}
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+    host.asked.clear()
+    assert gather(host, tmp_path) == NAME
+    assert host.asked == []
+
+
+def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    host = Host({"run.json": b"0123456789"})
+    host.leaves_at = "run.json"
+    with pytest.raises(HostGone):
+        gather(host, tmp_path)
+    assert not (tmp_path / NAME).exists()
+    host.leaves_at = ""
+    host.asked.clear()
+    gather(host, tmp_path)
+    assert ("piece", "run.json", 0) not in host.asked
+    assert ("piece", "run.json", 4) in host.asked
+    assert (tmp_path / NAME / "run.json").read_bytes() == b"0123456789"
+
+
+@pytest.mark.provokes("F910")
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/tmp/x", "", ".", "a\0b", "..", "a/./../../x", "//x"])
+def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    parent = tmp_path / "below" / "fleet"
+    parent.mkdir(parents=True)
+    with pytest.raises(DrivelabError, match="is no name of a file of a run") as caught:
+        gather(Host({name: b"stolen"}), parent)
+    assert caught.value.code == "F910"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_run_with_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    item = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="complete", run="/runs/a\0b")
+    with pytest.raises(DrivelabError, match="is no name of a file of a run"):
+        gather(Host({"run.json": b"x"}), tmp_path, item)
+
+
+def test_a_run_of_a_parent_s_name_stays_below_the_fleet(tmp_path: Path) -> None:
+    item = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="complete", run="/runs/..")
+    assert gather(Host({"run.json": b"x"}), tmp_path, item) == "one_S1-.."
+    assert (tmp_path / "one_S1-.." / "run.json").is_file()
+
+
+def test_less_or_other_than_was_told_is_not_kept(tmp_path: Path) -> None:
+    host = Host({"run.json": b"0123"})
+    host.sizes["run.json"] = 10
+    with pytest.raises(DrivelabError, match=r"run.json of /runs/20260101-x ends too early") as caught:
+        gather(host, tmp_path)
+    assert caught.value.code == "F910"
+    host.sizes["run.json"] = 3
+    with pytest.raises(DrivelabError, match="came over damaged") as caught:
+        gather(host, tmp_path)
+    assert caught.value.code == "F910"
+    assert not (tmp_path / NAME).exists()
+    host.sizes.clear()
+    gather(host, tmp_path)
+    assert (tmp_path / NAME / "run.json").read_bytes() == b"0123"

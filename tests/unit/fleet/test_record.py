@@ -1,0 +1,120 @@
+"""``fleet.json``: what is kept comes back, one command at a time has it, and damage is told."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab.fleet.record import FLEET_JSON, FleetRecord, HostRecord, new_fleet, open_fleet
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_hosts import DriveRule, HostEntry
+from drivelab.model.fleet_plan import FleetItem, FleetWork
+from drivelab.report.terminal.fleet_run import fleet_run_lines
+
+WORK = FleetWork("run", ("--quick",), "small.toml", "format = 1\n")
+ENTRY = HostEntry(address="10.0.0.1", drives=(DriveRule(serial="S1"),), tags={"rack": "7"})
+ITEM = FleetItem(
+    "one/S1", "one", "/dev/sda", "drive:S1", ("S1",), {"model": "M"}, "complete", "", "/runs/x", "one_S1-x", "fast"
+)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> FleetRecord:
+    fleet = new_fleet(WORK, {"one": ENTRY, "two": HostEntry()}, tmp_path).with_items([ITEM])
+    fleet = fleet.with_hosts({"two": HostRecord(HostEntry(), "it has left", ("a note",), -5, 2)})
+    fleet.keep()
+    return fleet
+
+
+def test_what_is_kept_comes_back_without_the_consent(kept: FleetRecord) -> None:
+    found = open_fleet(str(kept.directory))
+    assert found.items["one/S1"].erase == ()
+    assert found.with_items([ITEM]) == kept
+
+
+def test_two_fleets_of_one_second_are_two(tmp_path: Path) -> None:
+    names = {new_fleet(WORK, {"one": ENTRY}, tmp_path).name for _ in range(5)}
+    assert len(names) == 5
+    assert all(name.split("-")[1:3] == ["fleet", "small"] for name in names)
+
+
+def test_the_last_fleet_and_one_by_its_name_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    fleet = new_fleet(WORK, {"one": ENTRY})
+    assert open_fleet("LAST") == open_fleet(fleet.name) == fleet
+
+
+@pytest.mark.provokes("F903")
+def test_a_fleet_that_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    for typed, what in (("LAST", "there is no LAST"), ("none", "there is no fleet none"), (str(tmp_path), "no fleet")):
+        with pytest.raises(DrivelabError, match=what) as caught:
+            open_fleet(typed)
+        assert caught.value.code == "F903"
+
+
+def test_damage_anywhere_is_told_or_harms_nothing(kept: FleetRecord) -> None:
+    path = kept.directory / FLEET_JSON
+    whole = json.loads(path.read_text())
+    told = 0
+    for damaged in damaged_documents(whole):
+        path.write_text(json.dumps(damaged))
+        try:
+            found = open_fleet(str(kept.directory))
+        except DrivelabError as error:
+            assert error.code == "F903"
+            assert len(error.what.splitlines()) == 1
+            told += 1
+        else:
+            hosts = {name: (host.reason, host.notes) for name, host in found.hosts.items()}
+            assert fleet_run_lines(found.name, found.work.title, hosts, list(found.items.values()), plain=True)
+    assert told > 100
+    for text in (b"", b"{", b"[]", b"null", b"\xff", b"[" * 100_000, path.read_bytes()[:-20]):
+        path.write_bytes(text)
+        with pytest.raises(DrivelabError, match="damaged") as caught:
+            open_fleet(str(kept.directory))
+        assert caught.value.code == "F903"
+
+
+def damaged_documents(whole: dict[str, Any]) -> Iterator[Any]:
+    """The document with each of its values replaced by values of other kinds, and removed."""
+    for place in places(whole):
+        for other in (None, 3, "x", [], {}, [[]], True):
+            changed = copy.deepcopy(whole)
+            inside = changed
+            for part in place[:-1]:
+                inside = inside[part]
+            inside[place[-1]] = other
+            yield changed
+        del inside[place[-1]]
+        yield changed
+
+
+def places(inside: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    for key, value in inside.items() if isinstance(inside, dict) else enumerate(inside):
+        yield (*above, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*above, key))
+
+
+def test_a_link_in_place_of_the_record_is_not_followed(kept: FleetRecord, tmp_path: Path) -> None:
+    (kept.directory / ".lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DrivelabError), kept.held():
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.provokes("F907")
+def test_one_command_at_a_time_has_a_fleet(kept: FleetRecord) -> None:
+    assert not kept.is_held()
+    with kept.held():
+        assert kept.is_held()
+        with pytest.raises(DrivelabError, match="another command works with this fleet") as caught, kept.held():
+            pass
+        assert caught.value.code == "F907"
+    assert not kept.is_held()
