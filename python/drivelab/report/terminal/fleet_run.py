@@ -7,11 +7,12 @@ from itertools import groupby
 
 from drivelab.model.fleet_plan import FleetItem
 from drivelab.model.names import counted
-from drivelab.report.terminal.wrapped import WIDTH, one_line, wrapped
+from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, one_line, table_lines, wrapped
 
 _ROWS_MAX = 40
 _REASON_ROWS_MAX = 12
 _NAMED_MAX = 3
+_ANSWER_COLUMNS_MIN = 20
 
 
 def is_done(reasons: Mapping[str, str], items: Mapping[str, FleetItem]) -> bool:
@@ -51,12 +52,18 @@ def fleet_run_lines(
     done = [item for item in items if item.state == "complete"]
     if done:
         lines.append("")
-        width = max(len(item.key) for item in done[:_ROWS_MAX])
-        lines += [one_line(f"{item.key:<{width}}  {item.answer}", WIDTH, plain) for item in done[:_ROWS_MAX]]
+        lines += _measured(done[:_ROWS_MAX], plain)
         if len(done) > _ROWS_MAX:
             lines.append(f"and {len(done) - _ROWS_MAX} more")
     lines += ["", *(line for line in _next(name, hosts, items) if can_resume or "resume" not in line)]
     return [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
+
+
+def _measured(items: Sequence[FleetItem], plain: bool) -> Iterator[str]:
+    """A line for each item: what it is called, and what its run says."""
+    left = max(WIDTH - max(len(item.key) for item in items) - len(GAP), _ANSWER_COLUMNS_MIN)
+    rows = [(item.key, one_line(item.answer, left, plain)) for item in items]
+    return (fitted(line, WIDTH) for line in table_lines(rows, plain, left=2))
 
 
 def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> str:

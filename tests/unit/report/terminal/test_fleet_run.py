@@ -1,0 +1,77 @@
+"""What became of a fleet, in few lines: the sum first, reasons once each, and what to type next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drivelab.model.fleet_plan import FleetItem
+from drivelab.report.terminal.fleet_run import fleet_run_lines, is_done
+
+
+def item(host: str, name: str = "S1", **changes: Any) -> FleetItem:
+    return FleetItem(f"{host}/{name}", host, "/dev/sda", f"drive:{name}", **changes)
+
+
+def lines(hosts: dict[str, tuple[str, tuple[str, ...]]], *items: FleetItem) -> list[str]:
+    return fleet_run_lines("F", "queue-depth", hosts, items, plain=True)
+
+
+def test_all_that_is_measured_is_told_in_a_line_each() -> None:
+    items = [item(f"host{number}", state="complete", answer=f"{number} us", gathered="x") for number in range(3)]
+    assert lines({f"host{number}": ("", ()) for number in range(3)}, *items) == [
+        "queue-depth: 3 of 3 targets on 3 hosts are measured.",
+        "",
+        "host0/S1  0 us",
+        "host1/S1  1 us",
+        "host2/S1  2 us",
+        "",
+        "compare the drives: drivelab fleet report F",
+    ]
+
+
+def test_what_is_missing_is_told_once_for_each_reason() -> None:
+    hosts = {f"host{number}": ("it has left", ()) for number in range(5)}
+    hosts |= {"slow": ("", ("its clock is 1 h ahead of this one",)), "full": ("", ())}
+    items = [item(f"host{number}", state="cut_off", reason="it has left") for number in range(5)]
+    items += [item("slow", state="complete", answer="2 us"), item("full", state="failed", reason="S502: no space")]
+    assert lines(hosts, *items) == [
+        "queue-depth: 1 of 7 targets on 7 hosts is measured; 5 cut off, 1 failed, 5 hosts",
+        "could not be asked to the end.",
+        "",
+        "- host0, host1, host2 and 2 more: it has left",
+        "- slow: its clock is 1 h ahead of this one",
+        "- full/S1: S502: no space",
+        "",
+        "slow/S1  2 us",
+        "",
+        "go on: drivelab fleet resume F",
+    ]
+
+
+def test_long_lists_end() -> None:
+    hosts = {f"host{number}": (f"reason {number}", ()) for number in range(20)}
+    items = [item(f"host{number}", f"S{drive}", state="complete") for number in range(20) for drive in range(3)]
+    found = lines(hosts, *items)
+    assert "and 8 more: drivelab fleet status F --json" in found
+    assert "and 20 more" in found
+    assert len(found) < 65
+
+
+def test_nothing_measured_is_said_so() -> None:
+    (first, *rest) = lines({"one": ("", ("no drive meets serial S9",))})
+    assert first == "Nothing was measured: no drive of 1 host is meant, or none could be asked."
+    assert "- one: no drive meets serial S9" in rest
+
+
+def test_control_characters_of_a_host_do_not_reach_the_terminal() -> None:
+    hosts = {"one": ("bad\x1b[2Jword\nnext", ())}
+    found = lines(hosts, item("one", state="complete", answer="fast\x1b]0;x\x07"))
+    assert not any("\x1b" in line or "\x07" in line or "\n" in line for line in found)
+
+
+def test_done_is_when_all_is_measured_and_all_answered() -> None:
+    whole = {"one/S1": item("one", state="complete")}
+    assert is_done({"one": ""}, whole)
+    assert not is_done({"one": "it has left"}, whole)
+    assert not is_done({"one": ""}, {})
+    assert not is_done({"one": ""}, whole | {"one/S2": item("one", "S2", state="failed")})
