@@ -56,7 +56,7 @@ prove: build dev ## Statistics at full size, and a thousand kills and signals as
 	FIO_SOURCE=$(FIO_SOURCE) $(BIN)/python -m pytest -q tests/prove/*.py $(ARGS)
 	DRIVELAB_PROVE=1 $(BIN)/python -m pytest -q tests/device/test_killed_commands.py tests/device/test_resume.py \
 		tests/device/test_settings_come_back.py tests/unit/state/settings/test_settings_come_back.py \
-		tests/unit/analyse/test_change_points.py tests/cli/test_damaged_runs.py $(ARGS)
+		tests/unit/analyse/test_change_points.py tests/cli/test_damaged_runs.py tests/device/test_fleet.py $(ARGS)
 
 fuzz: ## Hostile input to the reader of block traces for an hour; SECONDS=60 for each of 8 kinds
 	DRIVELAB_FUZZ_SECONDS=$(or $(SECONDS),450) cargo test --locked --profile fuzz -p drivelab-trace \

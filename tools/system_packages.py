@@ -91,6 +91,14 @@ TEST_TOOLS = (
     Tool("modprobe", "kmod", "kmod", "kmod"),
     Tool("setpriv", "util-linux", "util-linux", "util-linux"),
     Tool("sdparm", "sdparm", "sdparm", "sdparm"),
+    # hosts of a fleet: namespaces of this machine, each with an sshd, one with another clock
+    Tool("ip", "iproute2", "iproute", "iproute2"),
+    Tool("nsenter", "util-linux", "util-linux", "util-linux"),
+    Tool("ss", "iproute2", "iproute", "iproute2"),
+    Tool("ssh", "openssh-client", "openssh-clients", "openssh"),
+    Tool("ssh-keygen", "openssh-client", "openssh-clients", "openssh"),
+    Tool("sshd", "openssh-server", "openssh-server", "openssh"),
+    Tool("faketime", "faketime", "libfaketime", "libfaketime"),
     # programs that are explained while they work
     Tool("/usr/lib/postgresql/*/bin/postgres", "postgresql", "postgresql-server", "postgresql"),
     Tool("psql", "postgresql-client", "postgresql", "postgresql"),

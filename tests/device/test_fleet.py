@@ -1,0 +1,300 @@
+"""Many hosts over real ssh: each is a network namespace with an sshd of its own, and nothing is left of any."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import drivelab
+from conftest import MakeLoopDevice, release
+from device.fleets import SIMULATED, Fleet, Host
+from device.namespaces import Network
+from drivelab.store.read import open_run
+
+pytestmark = [
+    pytest.mark.needs_root,
+    pytest.mark.needs_tool("ip", "nsenter", "ss", "ssh", "sshd", "ssh-keygen", "losetup", "mkfs.ext4", "faketime"),
+    pytest.mark.timeout(900),
+]
+
+HERE = Path(__file__).parent
+HOSTS = 20
+# the experiment twice, and with both levels of the setting
+TRIALS, VARIED_TRIALS = 2, 4
+# 20 before a release: make prove
+KILLS = 20 if os.environ.get("DRIVELAB_PROVE") else 5
+# the shortest that there is
+SILENT = ("--silent-for", "11s")
+PATIENT = ("--join-within", "10min")
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    made = Network(tmp_path_factory.mktemp("network"), HOSTS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fleet(network: Network, tmp_path: Path) -> Iterator[Fleet]:
+    made = Fleet(network, tmp_path)
+    yield made
+    made.close()
+
+
+def scheduler_of(device: Path) -> str:
+    return Path(f"/sys/block/{device.name}/queue/scheduler").read_text().partition("[")[2].partition("]")[0]
+
+
+def assert_put_back(fleet: Fleet, devices: list[Path]) -> None:
+    """Whatever hosts have changed is as it was, and their drives are nobody's."""
+    fleet.wait_until_idle()
+    assert {host.name: left for host in fleet.hosts.values() if (left := host.left_over())} == {}
+    for device in devices:
+        assert scheduler_of(device) == "none"
+        os.close(os.open(device, os.O_RDWR | os.O_EXCL))
+
+
+def assert_measured_once(host: Host, trials: int) -> None:
+    """A host has one run, and every trial of it once."""
+    (directory,) = host.directories()
+    run = open_run(directory)
+    assert run.run_json["status"] == "complete"
+    assert len(run.trial_names) == len(set(run.trial_names)) == trials
+    events = map(json.loads, (directory / "journal.jsonl").read_text().splitlines())
+    assert sorted(event["trial"] for event in events if event["event"] == "step done") == sorted(run.trial_names)
+    for name in run.trial_names:
+        assert run.measurement(name).histograms["write", "total"].total_count == 100
+
+
+def digests(directory: Path) -> dict[str, str]:
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_twenty_hosts_are_measured_and_their_runs_come_here_as_they_are(fleet: Fleet) -> None:
+    for number in range(HOSTS):
+        fleet.add(number, targets=[SIMULATED])
+    answer = fleet.run(*PATIENT)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert f"{HOSTS} of {HOSTS} targets on {HOSTS} hosts are measured" in answer.stdout
+    items = fleet.items()
+    assert len(items) == HOSTS
+    for item in items.values():
+        here, there = digests(fleet.directory / item["gathered"]), digests(Path(item["run"]))
+        assert here == there
+        assert "run.json" in here
+    assert list(fleet.directory.glob(".*.partial")) == []
+
+
+def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
+    fleet: Fleet, make_loop_device: MakeLoopDevice, mount_filesystem: Callable[..., Path]
+) -> None:
+    fleet.add(0, targets=[SIMULATED])
+    with_another_version(fleet.add(1, targets=[SIMULATED]))
+    fleet.add(2, targets=[SIMULATED])
+    fleet.add(3, targets=[SIMULATED], command="/nowhere/drivelab")
+    full = fleet.add(4, targets=[SIMULATED])
+    with_another_clock(fleet.add(5, targets=[SIMULATED]))
+    fleet.add(6, drives=["nosuchdrive0"])
+    mounted = mount_filesystem("ext4", size_bytes=64 * 2**20)
+    in_use = next(line.split()[0] for line in Path("/proc/mounts").read_text().splitlines() if str(mounted) in line)
+    fleet.add(7, drives=[Path(in_use).name])
+    kept = make_loop_device()
+    kept.write_bytes(random.Random(1).randbytes(1 << 20) * 64)
+    before = hashlib.sha256(kept.read_bytes()).hexdigest()
+    fleet.add(8, drives=[kept.name])
+    fleet.erasable.remove(f"host8:{kept.name}")
+    with unreachable(fleet.network, 2), no_space(full.runs):
+        answer = fleet.run(*PATIENT)
+        fleet.wait_until_idle()
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "2 of 4 targets on 4 hosts are measured; 2 failed, 3 hosts could not be asked" in one_line(answer.stdout)
+    hosts = fleet.stored()["hosts"]
+    assert re.match(r"F908: another version: files of drivelab \w{16} there and \w{16} here", hosts["host1"]["reason"])
+    assert hosts["host2"]["reason"].endswith("port 22: Connection refused (exit code 255)")
+    assert "/nowhere/drivelab: No such file or directory" in hosts["host3"]["reason"]
+    assert hosts["host5"]["notes"] == ["its clock is 1 h ahead of this one"]
+    assert hosts["host6"]["notes"] == ["no drive meets name nosuchdrive0"]
+    assert f"is mounted on {mounted}" in hosts["host7"]["notes"][0]
+    told = {key: (item["state"], item["reason"].partition(":")[0]) for key, item in fleet.items().items()}
+    assert told == {
+        "host0/sim-disk-7200": ("complete", ""),
+        "host4/sim-disk-7200": ("failed", "S502"),
+        "host5/sim-disk-7200": ("complete", ""),
+        f"host8/{kept.name}": ("failed", "C201"),
+    }
+    assert hashlib.sha256(kept.read_bytes()).hexdigest() == before
+
+
+def test_a_host_that_is_cut_off_and_one_that_is_killed_put_all_back_and_go_on_later(
+    fleet: Fleet, make_loop_device: MakeLoopDevice
+) -> None:
+    devices = [make_loop_device() for _ in range(3)]
+    cut_off, killed, good = (fleet.add(number, drives=[device.name]) for number, device in enumerate(devices))
+    fleet.vary(per_s=50)
+    asking = fleet.start(*fleet.run_words(*PATIENT, *SILENT))
+    for device in devices[:2]:
+        fleet.wait_until(lambda device=device: scheduler_of(device) == "mq-deadline", "a setting is changed")  # type: ignore[misc]
+    fleet.network.set_cable(cut_off.number, "down")
+    fleet.kill_worker(killed)
+    try:
+        assert asking.wait() == 1
+        assert_put_back(fleet, devices)
+    finally:
+        fleet.network.set_cable(cut_off.number, "up")
+    states = {key: item["state"] for key, item in fleet.items().items()}
+    assert list(states.values()) == ["cut_off", "cut_off", "complete"]
+    assert fleet.reason("host0") == fleet.reason("host1") == "the connection to it was lost"
+    assert (fleet.directory / fleet.items()[f"host2/{devices[2].name}"]["gathered"] / "run.json").exists()
+    answer = fleet.resume(*PATIENT)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    for host in (cut_off, killed, good):
+        assert_measured_once(host, VARIED_TRIALS)
+    assert_put_back(fleet, devices)
+
+
+@pytest.mark.provokes("F907")
+def test_nobody_without_a_certificate_is_heard_and_nobody_else_measures_meanwhile(
+    fleet: Fleet, make_loop_device: MakeLoopDevice
+) -> None:
+    device = make_loop_device()
+    host = fleet.add(0, drives=[device.name])
+    fleet.vary(per_s=10)
+    asking = fleet.start(*fleet.run_words(*PATIENT))
+    fleet.wait_until(host.directories, "the host measures")
+    here, there = (listening(fleet.network, number) for number in (None, host.number))
+    assert [address for address, _ in here] == [fleet.network.address]
+    assert sorted({address for address, _ in there}) == [host.address]
+    assert len(there) == 2, "an sshd, and where those who ask are heard"
+    foreign = fleet.folder / "foreign"
+    assert fleet.ask("keys", str(foreign)).returncode == 0
+    for address, port in {*here, *there} - {(host.address, 22)}:
+        for keys in ("plain", "none", str(foreign)):
+            words = [sys.executable, str(HERE / "tls_client.py"), address, str(port), keys]
+            answer = subprocess.run(fleet.network.inside(None, words), capture_output=True, text=True, timeout=300)
+            assert answer.stdout == "refused\n", (address, port, keys, answer.stdout, answer.stderr)
+    answer = fleet.ask("resume", "LAST")
+    assert (answer.returncode, answer.stderr[:11]) == (3, "error[F907]")
+    copy = fleet.folder / "copy"
+    shutil.copytree(fleet.directory, copy)
+    answer = fleet.ask("resume", str(copy), "--erase-list", str(fleet.folder / "erasable.txt"), *PATIENT)
+    assert "F907: this host measures it already" in one_line(answer.stdout), answer.stdout + answer.stderr
+    assert asking.poll() is None, "it was over before anybody could disturb it"
+    assert asking.wait() == 0
+    assert_measured_once(host, VARIED_TRIALS)
+    assert_put_back(fleet, [device])
+
+
+@pytest.mark.provokes("F909")
+def test_hosts_that_others_start_join_with_keys_of_the_same_authority_alone(fleet: Fleet) -> None:
+    host = fleet.add(0, targets=[SIMULATED])
+    own, foreign = fleet.folder / "own", fleet.folder / "foreign"
+    for keys in (own, foreign):
+        assert fleet.ask("keys", str(keys)).returncode == 0
+    place = f"tls://{fleet.network.address}:8786"
+    asking = fleet.start(*fleet.run_words(*PATIENT, "--scheduler", place, "--keys", str(own)))
+    fleet.wait_until(lambda: (fleet.network.address, 8786) in listening(fleet.network, None), "hosts can join")
+
+    def join(keys: Path, *options: str) -> subprocess.CompletedProcess[str]:
+        words = [str(host.folder / "drivelab"), "fleet", "worker", place, "--keys", str(keys), "--name", host.name]
+        return subprocess.run(fleet.network.inside(host.number, [*words, *options]), capture_output=True, text=True)
+
+    refused = join(foreign, "--join-within", "5s")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"error[F909] it cannot join {place}")
+    joined = join(own, *PATIENT)
+    assert joined.returncode == 0, joined.stderr
+    assert asking.wait() == 0
+    assert_measured_once(host, TRIALS)
+
+
+@pytest.mark.timeout(1800)
+def test_after_kills_of_who_asks_every_trial_is_there_once_and_nothing_is_left(
+    fleet: Fleet, make_loop_device: MakeLoopDevice
+) -> None:
+    devices = [make_loop_device() for _ in range(2)]
+    hosts = [fleet.add(number, drives=[device.name]) for number, device in enumerate(devices)]
+    fleet.vary(per_s=100)
+    generator = random.Random(1)
+    run, erasable = fleet.run_words(*PATIENT), ("--erase-list", str(fleet.folder / "erasable.txt"))
+    goes_on, cut_off = False, 0
+    for _ in range(KILLS):
+        asking = fleet.start(*(("resume", *erasable, *PATIENT) if goes_on else run))
+        if generator.random() < 0.7:
+            # the others hit the start, in which nothing is gained yet
+            fleet.wait_until(lambda: "measuring" in fleet.said(), "it is measured")
+        time.sleep(VARIED_TRIALS * generator.random())
+        asking.kill()
+        asking.wait()
+        assert_put_back(fleet, devices)
+        states = [host.directories() and open_run(host.directories()[-1]).run_json["status"] for host in hosts]
+        goes_on = any((fleet.folder / "runs").glob("*/fleet.json"))
+        cut_off += states != ["complete"] * len(hosts)
+    assert cut_off, "the kills came too late to mean anything"
+    answer = fleet.resume(*PATIENT)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    for host in hosts:
+        assert_measured_once(host, VARIED_TRIALS)
+    assert_put_back(fleet, devices)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def listening(network: Network, number: int | None) -> list[tuple[str, int]]:
+    """Every address and port that somebody listens at on a host, or where hosts are asked from."""
+    words = network.inside(number, ["ss", "-Hltn"])
+    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    places = [line.split()[3].rpartition(":") for line in lines]
+    return [(address, int(port)) for address, _, port in places]
+
+
+@contextmanager
+def unreachable(network: Network, number: int) -> Iterator[None]:
+    """A host without an sshd."""
+    network.stop_sshd(number)
+    yield
+    network.start_sshd(number)
+
+
+@contextmanager
+def no_space(directory: Path) -> Iterator[None]:
+    """A directory in which there is hardly any space."""
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(directory)], check=True)
+    try:
+        (directory / "full").write_bytes(bytes(1000 * 2**10))
+        yield
+    finally:
+        release([["umount", str(directory)]])
+
+
+def with_another_version(host: Host) -> None:
+    """Have a host start a copy of drivelab with one line more."""
+    copy = host.folder / "copy"
+    shutil.copytree(Path(drivelab.__file__).parent, copy / "drivelab", ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "drivelab" / "__init__.py").open("a") as file:
+        file.write("# another line\n")
+    host.environment["PYTHONPATH"] = f"{copy}:{host.environment['PYTHONPATH']}"
+
+
+def with_another_clock(host: Host) -> None:
+    """Let a host's clock be an hour ahead."""
+    words = ["faketime", "-m", "-f", "+1h", "env"]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    faked = dict(line.split("=", 1) for line in told.splitlines() if line.startswith(("FAKETIME=", "LD_PRELOAD=")))
+    host.environment |= faked | {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
