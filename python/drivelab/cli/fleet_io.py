@@ -66,6 +66,7 @@ def command(
     """
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
+    from drivelab.fleet.together import measure_together
 
     reach = reach_of(listen, scheduler, keys, join_within, deadline, silent_for)
     require_fleet_extra()
@@ -73,9 +74,7 @@ def command(
     erasable = load_erase_list(erase_list) if erase_list else ()
     work = FleetWork("io", (*(options or ()), "--start-when-told"))
     book = FleetBook(new_fleet(work, known, out))
-    is_whole = sitting(
-        book, reach, lambda conductor: conductor.measure_together(), erase_list=erasable, gathers=True, as_json=as_json
-    )
+    is_whole = sitting(book, reach, measure_together, erase_list=erasable, gathers=True, as_json=as_json)
     fleet = book.fleet
     done = [item for item in fleet.items.values() if item.gathered]
     if not is_whole or not done:

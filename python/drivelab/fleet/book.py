@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,6 +14,8 @@ from drivelab.model.fleet_plan import FleetItem
 
 # what is lost with the second is asked for again: the hosts know it
 _KEEP_AFTER_S = 1.0
+# a large fleet takes a while to be written: of the processor's time one part of these
+_SHARE_OF_KEEPING = 50
 
 
 class FleetBook:
@@ -32,23 +35,33 @@ class FleetBook:
     """
 
     def __init__(self, fleet: FleetRecord, *, keeps: bool = True) -> None:
-        self.fleet = fleet
+        self.fleet = replace(fleet, hosts=dict(fleet.hosts), items={})
         self._keeps = keeps
-        self._kept: FleetRecord | None = None
+        self._is_changed = False
+        self._of_host: dict[str, dict[str, None]] = {}
+        self.add(fleet.items)
+
+    def items_of(self, host: str) -> list[FleetItem]:
+        """Those of one host, in the order in which they were planned."""
+        return [self.fleet.items[key] for key in self._of_host.get(host, ())]
 
     def change(self, key: str, **changes: Any) -> FleetItem:
         """Change an item."""
         item = replace(self.fleet.items[key], **changes)
-        self.fleet = self.fleet.with_items([item])
+        self.add({key: item})
         return item
 
     def add(self, items: Mapping[str, FleetItem]) -> None:
         """Add items, or put others in their place."""
-        self.fleet = self.fleet.with_items(items.values())
+        self._is_changed = True
+        self.fleet.items.update(items)
+        for key, item in items.items():
+            self._of_host.setdefault(item.host, {})[key] = None
 
     def change_host(self, name: str, **changes: Any) -> None:
         """Change a host."""
-        self.fleet = self.fleet.with_hosts({name: replace(self.fleet.hosts[name], **changes)})
+        self._is_changed = True
+        self.fleet.hosts[name] = replace(self.fleet.hosts[name], **changes)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
@@ -79,10 +92,18 @@ class FleetBook:
             raise error
 
     async def _keep_on(self) -> None:
+        took_s = 0.0
         while True:
-            await asyncio.sleep(_KEEP_AFTER_S)
-            fleet = self.fleet
-            if fleet is not self._kept:
+            await asyncio.sleep(max(_KEEP_AFTER_S, _SHARE_OF_KEEPING * took_s))
+            if self._is_changed:
+                self._is_changed = False
                 # a disk may take its time, and hosts are heard meanwhile
-                await asyncio.shield(asyncio.to_thread(fleet.keep))
-                self._kept = fleet
+                fleet = replace(self.fleet, hosts=dict(self.fleet.hosts), items=dict(self.fleet.items))
+                took_s = await asyncio.shield(asyncio.to_thread(_keep, fleet))
+
+
+def _keep(fleet: FleetRecord) -> float:
+    """Write all of a fleet; how much of the processor's time that took, in seconds."""
+    began = time.thread_time()
+    fleet.keep()
+    return time.thread_time() - began

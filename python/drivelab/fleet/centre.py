@@ -1,22 +1,25 @@
-"""The side that asks: Dask's scheduler and a client of it, who has joined, and questions to one host each."""
+"""The side that asks: who has joined, and questions to one host each."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
-from distributed import Client
 from distributed.core import rpc
 
+from drivelab.fleet import host_tasks
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.clock import ClockOffset, clock_offset
-from drivelab.fleet.nodes import CLOCK_QUESTION, HOSTS_TOPIC, SILENT_S, FleetScheduler, HostNews, configure
+from drivelab.fleet.nodes import CLOCK_QUESTION, SILENT_S, FleetScheduler, configure
+from drivelab.model.errors import DrivelabError
 
-_Answer = TypeVar("_Answer")
+_CLOCK_WITHIN_S = 10
+_LOST = "the connection to it was lost"
 
 
 class HostGone(Exception):
@@ -24,37 +27,54 @@ class HostGone(Exception):
 
 
 class Centre:
-    """Asks hosts that have joined.
+    """Asks hosts that have joined: what `nodes.Asking` says is how it hears of them."""
 
-    Attributes
-    ----------
-    address : str
-        Where hosts join.
-    """
-
-    def __init__(self, client: Client, address: str) -> None:
-        self.address = address
-        self._client = client
+    def __init__(self) -> None:
+        self._scheduler: FleetScheduler | None = None
         self._addresses: dict[str, str] = {}
-        self._news: dict[str, asyncio.Event] = {}
-        client.subscribe_topic(HOSTS_TOPIC, self._hear)
+        self._hosts: dict[str, str] = {}
+        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._numbers = itertools.count()
+        # by number: which address was asked, and who waits for its answer
+        self._asked: dict[int, tuple[str, asyncio.Future[Any]]] = {}
+        self._hear: Callable[[Mapping[str, Any]], None] = lambda _: None
 
-    def listen(self, topic: str, hear: Callable[[Mapping[str, Any]], None]) -> None:
-        """Hear what hosts say about a topic."""
-        self._client.subscribe_topic(topic, lambda event: hear(event[1]))
+    @asynccontextmanager
+    async def opened(self, keys: Keys, address: str, port: int, silent_s: float) -> AsyncIterator[None]:
+        """Have hosts join while the block runs."""
+        self._scheduler = FleetScheduler(
+            self,
+            silent_s,
+            host=address,
+            port=port,
+            protocol="tls://",
+            security=keys.security(),
+            dashboard=False,
+        )
+        async with self._scheduler:
+            yield
+
+    @property
+    def address(self) -> str:
+        """Where hosts join."""
+        assert self._scheduler is not None
+        return str(self._scheduler.address)
+
+    def listen(self, hear: Callable[[Mapping[str, Any]], None]) -> None:
+        """Hear how far hosts are."""
+        self._hear = hear
 
     def is_here(self, host: str) -> bool:
         """Whether a host has joined and has not left."""
         return host in self._addresses
 
-    async def joined(self, host: str) -> None:
+    async def when_joined(self, host: str) -> None:
         """Return when a host has joined."""
-        while host not in self._addresses:
-            await self._next_news(host)
+        if host not in self._addresses:
+            waiting = self._waiting.setdefault(host, asyncio.get_running_loop().create_future())
+            await asyncio.shield(waiting)
 
-    async def ask(
-        self, host: str, question: Callable[..., Any], *arguments: Any, within_s: float, holding: tuple[str, ...] = ()
-    ) -> Any:
+    async def ask(self, host: str, question: Callable[..., Any], *arguments: Any, within_s: float) -> Any:
         """What a host answers.
 
         Parameters
@@ -62,50 +82,34 @@ class Centre:
         host : str
             Who is asked.
         question : callable
-            A coroutine function of `host_tasks`, with what follows as its arguments.
+            A coroutine function of `host_tasks.QUESTIONS`, with what follows as its arguments.
         within_s : float
             How long an answer may take.
-        holding : tuple of str
-            What of the host nobody else may have meanwhile.
 
         Raises
         ------
         HostGone
             It left, or did not answer in time.
+        DrivelabError
+            What the host says is wrong.
         """
         address = self._addresses.get(host)
-        if address is None:
+        if address is None or self._scheduler is None:
             raise HostGone("it has left")
-        key = f"{question.__name__}-{host}-{uuid.uuid4().hex}"
-        future = self._client.submit(
-            question,
-            *arguments,
-            key=key,
-            workers=[address],
-            allow_other_workers=False,
-            resources=dict.fromkeys(holding, 1),
-            retries=0,
-            pure=False,
-        )
-        answer = asyncio.ensure_future(future.result())
-        left = asyncio.ensure_future(self._left(host, address))
+        number = next(self._numbers)
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[number] = address, answer
         try:
-            await asyncio.wait({answer, left}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
-            if answer.done() and not _is_lost(answer):
-                return answer.result()
-            if left.done() or answer.done():
-                raise HostGone("the connection to it was lost")
-            raise HostGone(f"it did not answer within {within_s:.0f} s")
+            self._scheduler.ask(address, number, question.__name__, arguments)
+            async with asyncio.timeout(within_s):
+                return await answer
+        except TimeoutError as error:
+            raise HostGone(f"it did not answer within {within_s:.0f} s") from error
         finally:
-            left.cancel()
-            if not answer.done():
-                answer.cancel()
-                with suppress(Exception):
-                    await future.cancel()
-            future.release()
+            del self._asked[number]
 
     async def clock(self, host: str) -> ClockOffset:
-        """How far a host's clock is ahead of ours.
+        """How far a host's clock is ahead of ours: by a connection of its own, or where none can be made by questions.
 
         Raises
         ------
@@ -115,33 +119,48 @@ class Centre:
         address = self._addresses.get(host)
         if address is None:
             raise HostGone("it has left")
-        try:
-            async with rpc(address, connection_args=self._client.security.get_connection_args("client")) as asked:
-                return await clock_offset(getattr(asked, CLOCK_QUESTION))
-        except OSError as error:
-            raise HostGone("the connection to it was lost") from error
+        if self._scheduler is not None:
+            arguments = self._scheduler.security.get_connection_args("scheduler")
+            # what is asked over the connection of all questions waits for others
+            with suppress(OSError):
+                async with rpc(address, connection_args=arguments) as asked:
+                    return await clock_offset(getattr(asked, CLOCK_QUESTION))
+        return await clock_offset(partial(self.ask, host, host_tasks.clock_ns, within_s=_CLOCK_WITHIN_S))
 
     async def dismiss(self, host: str) -> None:
         """Have a host put back what it changed, and go."""
-        if address := self._addresses.get(host):
-            with suppress(Exception):
-                await self._client.retire_workers([address], close_workers=True, remove=True)
+        if self._scheduler is not None and (address := self._addresses.get(host)):
+            await self._scheduler.remove_worker(address, stimulus_id="dismissed")
 
-    def _hear(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        _, news = event
-        host, address = news["host"], news["address"]
-        if news["is_here"]:
-            self._addresses[host] = address
-        elif self._addresses.get(host) == address:
+    def joined(self, address: str, host: str) -> None:
+        """A host has joined."""
+        self._addresses[host], self._hosts[address] = address, host
+        waiting = self._waiting.pop(host, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    def left(self, address: str) -> None:
+        """A host has left: what it was asked stays without an answer."""
+        host = self._hosts.pop(address, "")
+        if self._addresses.get(host) == address:
             del self._addresses[host]
-        self._news.pop(host, asyncio.Event()).set()
+        for asked, answer in self._asked.values():
+            if asked == address and not answer.done():
+                answer.set_exception(HostGone(_LOST))
 
-    async def _next_news(self, host: str) -> None:
-        await self._news.setdefault(host, asyncio.Event()).wait()
+    def answered(self, address: str, number: int, answer: Any, error: Mapping[str, str] | None) -> None:
+        """A host has answered a question; nobody may be waiting any more."""
+        asked, waiting = self._asked.get(number, ("", None))
+        if waiting is None or waiting.done() or asked != address:
+            return
+        if error is None:
+            waiting.set_result(answer)
+        else:
+            waiting.set_exception(DrivelabError(**error))
 
-    async def _left(self, host: str, address: str) -> None:
-        while self._addresses.get(host) == address:
-            await self._next_news(host)
+    def told(self, news: Mapping[str, Any]) -> None:
+        """A host tells how far it is."""
+        self._hear(news)
 
 
 @asynccontextmanager
@@ -167,25 +186,6 @@ async def opened_centre(keys: Keys, address: str, port: int = 0, silent_s: float
     # what Dask says of lost connections is told by us, with the host's name
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     configure(silent_s)
-    security = keys.security()
-    scheduler = FleetScheduler(
-        host=address, port=port, protocol="tls://", security=security, dashboard=False, plugins=[HostNews()]
-    )
-    try:
-        await scheduler
-    except RuntimeError as error:
-        raise error.__cause__ or error from error
-    async with (
-        scheduler,
-        Client(scheduler.address, asynchronous=True, security=security, set_as_default=False) as client,
-    ):
-        centre = Centre(client, str(scheduler.address))
+    centre = Centre()
+    async with centre.opened(keys, address, port, silent_s):
         yield centre
-
-
-def _is_lost(answer: asyncio.Future[_Answer]) -> bool:
-    """Whether Dask, and not the host, says that there will be no answer."""
-    from distributed import KilledWorker
-    from distributed.client import FutureCancelledError
-
-    return answer.cancelled() or isinstance(answer.exception(), KilledWorker | FutureCancelledError)

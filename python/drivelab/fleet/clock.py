@@ -27,21 +27,27 @@ class ClockOffset:
     error_ns: int
 
 
-async def clock_offset(ask: Callable[[], Awaitable[int]]) -> ClockOffset:
+async def clock_offset(
+    ask: Callable[[], Awaitable[int]], *, good_enough_ns: int = _GOOD_ENOUGH_NS, questions: int = _QUESTIONS
+) -> ClockOffset:
     """The offset of the clock that answers in nanoseconds since 1970.
 
     Parameters
     ----------
     ask : callable
         Asks it once.
+    good_enough_ns : int
+        The error that ends it.
+    questions : int
+        How often it is asked at most.
     """
     best = ClockOffset(0, 2**62)
-    for _ in range(_QUESTIONS):
+    for _ in range(questions):
         before = time.time_ns()
         there = await ask()
         after = time.time_ns()
         best = min(best, ClockOffset(there - (before + after) // 2, (after - before + 1) // 2), key=_error)
-        if best.error_ns <= _GOOD_ENOUGH_NS:
+        if best.error_ns <= good_enough_ns:
             break
     return best
 

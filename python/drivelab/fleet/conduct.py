@@ -10,27 +10,33 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from drivelab.fleet import host_tasks
 from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
+from drivelab.fleet.clock import clock_offset
+from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
-from drivelab.fleet.host import MEASURING, Joining
+from drivelab.fleet.host import Joining
 from drivelab.fleet.hosts import erase_words
-from drivelab.fleet.rendezvous import NotTogether, Rendezvous
 from drivelab.fleet.ssh import StartedHost, start_over_ssh
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import ENDED, FleetItem
 from drivelab.model.units import format_wait_ns
 from drivelab.plan.fleet import items_of_host, unmet_rules
 
-# ssh processes that are started at once; all of them stay
-_STARTED_AT_ONCE = 32
+# ssh processes that are started at once; all of them stay, and those of hosts that are off hold up nobody else for long
+_STARTED_AT_ONCE = 100
 _ASK_WITHIN_S = 60
 # of the time to join, what the host itself tries for: the rest is to say why it could not
 _OWN_SHARE = 0.75
+# lines of progress of all hosts together, and how soon one host tells another
+_LINES_PER_S = 100
+_TELL_AFTER_S = 0.5
+_CLOCK_QUESTIONS = 5
 # what makes dates of runs wrong
 _CLOCK_OFF_NS = 2_000_000_000
 # a file system that is unmounted, a drive that is trimmed
@@ -72,84 +78,19 @@ class Conductor:
     """Carries out one fleet."""
 
     def __init__(self, book: FleetBook, centre: Centre, manner: Manner) -> None:
-        self._book = book
-        self._centre = centre
-        self._manner = manner
+        self.book = book
+        self.centre = centre
+        self.manner = manner
         self._starts = asyncio.Semaphore(_STARTED_AT_ONCE)
         # several hosts may see one drive
         self._drives: dict[str, asyncio.Lock] = {}
-        self._waiting: dict[str, asyncio.Event] = {}
-        centre.listen(host_tasks.PROGRESS_TOPIC, self._hear)
+        # set when the target of this name has said that it waits for its moment
+        self.ready: dict[str, asyncio.Event] = {}
+        centre.listen(self._hear)
 
     async def measure(self) -> None:
         """Have everything measured that is not, or learn why it cannot be."""
         await self._each_host(self._measure_host)
-
-    async def measure_together(self) -> None:
-        """Have everything measured at one moment, or nothing.
-
-        Raises
-        ------
-        HostGone
-            Of each host but the one that failed: the others could not begin.
-        """
-        meeting = Rendezvous(self._book.fleet.hosts)
-
-        async def measure(name: str) -> None:
-            try:
-                await self._measure_host_with_others(name, meeting)
-            except (HostGone, DrivelabError, asyncio.CancelledError) as error:
-                meeting.fails(name, str(error) or "it was interrupted")
-                raise
-            except NotTogether as error:
-                for item in self._book.fleet.items_of(name):
-                    self._change(item.key, state="planned", reason="")
-                raise HostGone(str(error)) from error
-
-        async def meet(name: str) -> None:
-            await self._one_host(name, measure)
-            # who was never connected comes no more
-            meeting.fails(name, self._book.fleet.hosts[name].reason)
-
-        async with self._book.kept(), asyncio.TaskGroup() as group:
-            for name in self._book.fleet.hosts:
-                group.create_task(meet(name))
-
-    async def _measure_host_with_others(self, name: str, meeting: Rendezvous) -> None:
-        keys = self._items(name, await self._look_at(name))
-        if not keys:
-            raise HostGone("no drive or target of it is meant")
-        self._waiting |= {key: asyncio.Event() for key in keys}
-        measuring = [
-            asyncio.ensure_future(self._measure_item(self._book.fleet.items[key], alone=False)) for key in keys
-        ]
-        beginning = asyncio.ensure_future(self._begin(name, keys, meeting))
-        try:
-            await asyncio.wait({*measuring, beginning}, return_when=asyncio.FIRST_COMPLETED)
-            if not beginning.done():
-                ended = [one.result() for one in measuring if one.done()]
-                raise HostGone(next((item.reason for item in ended if item.reason), "it ended before it began"))
-            await beginning
-        finally:
-            if not beginning.done() or beginning.exception():
-                beginning.cancel()
-                for key in keys:
-                    await self._centre.ask(name, host_tasks.begin, key, None, within_s=_ASK_WITHIN_S)
-            items = await asyncio.gather(*measuring)
-        if self._manner.gathers:
-            for item in items:
-                await self._gather_item(item)
-
-    async def _begin(self, name: str, keys: Sequence[str], meeting: Rendezvous) -> None:
-        """Wait until everybody is ready, and tell a host the moment by its own clock."""
-        for key in keys:
-            await self._waiting[key].wait()
-        clock = await self._centre.clock(name)
-        self._book.change_host(name, clock_offset_ns=clock.ahead_ns, clock_error_ns=clock.error_ns)
-        meeting.is_ready(name)
-        moment = await meeting.moment()
-        for key in keys:
-            await self._centre.ask(name, host_tasks.begin, key, moment + clock.ahead_ns, within_s=_ASK_WITHIN_S)
 
     async def gather(self) -> None:
         """Bring here what is complete on its host and not here yet."""
@@ -159,55 +100,65 @@ class Conductor:
         """Ask every host the same; `use` gets its name and its answer."""
 
         async def ask(name: str) -> None:
-            use(name, await self._centre.ask(name, question, within_s=self._manner.item_s))
+            use(name, await self.centre.ask(name, question, within_s=self.manner.item_s))
 
         await self._each_host(ask)
 
     async def _each_host(self, work: Callable[[str], Any]) -> None:
-        async with self._book.kept(), asyncio.TaskGroup() as group:
-            for name in self._book.fleet.hosts:
-                group.create_task(self._one_host(name, work))
+        async with self.book.kept(), asyncio.TaskGroup() as group:
+            for name in self.book.fleet.hosts:
+                if not self._is_done(name):
+                    group.create_task(self.one_host(name, work))
 
-    async def _one_host(self, name: str, work: Callable[[str], Any]) -> None:
+    def _is_done(self, name: str) -> bool:
+        """Whether a host has nothing left to do, so that it is not started for it."""
+        items = self.book.items_of(name)
+        gathers = self.manner.gathers
+        is_whole = all(item.state == "complete" and (item.gathered or not gathers) for item in items)
+        return bool(items) and is_whole and not self.book.fleet.hosts[name].reason
+
+    async def one_host(self, name: str, work: Callable[[str], Any]) -> None:
         """Work with a host; that it cannot be reached, or goes, is a result."""
-        self._book.change_host(name, reason="")
+        self.book.change_host(name, reason="")
         try:
             async with self._connected(name):
                 await work(name)
         except (HostGone, DrivelabError) as error:
             reason = str(error) if isinstance(error, HostGone) else f"{error.code}: {error.what}"
-            self._book.change_host(name, reason=reason)
+            self.book.change_host(name, reason=reason)
             self._cut_off(name, reason)
-            self._manner.tell(name)
+            self.manner.tell(name)
         except asyncio.CancelledError:
             self._cut_off(name, "the fleet was interrupted")
             raise
 
     def _cut_off(self, name: str, reason: str) -> None:
-        for item in self._book.fleet.items_of(name):
+        for item in self.book.items_of(name):
             if item.state == "measuring":
-                self._change(item.key, state="cut_off", reason=reason)
+                self.change(item.key, state="cut_off", reason=reason)
 
     @asynccontextmanager
     async def _connected(self, name: str) -> AsyncIterator[None]:
         """Have a host joined while the block runs."""
+        keys = self.manner.host_keys
+        if keys is None:
+            await self._wait_for(name, None)
+            yield
+            return
         started: StartedHost | None = None
         try:
             async with self._starts:
-                started = await self._start(name)
+                started = await self._start(name, keys)
                 await self._wait_for(name, started)
             yield
         finally:
             if started is not None:
                 await asyncio.shield(started.let_go(_PUT_BACK_WITHIN_S))
 
-    async def _start(self, name: str) -> StartedHost | None:
-        keys = self._manner.host_keys
-        if keys is None:
-            return None
-        entry = self._book.fleet.hosts[name].entry
-        join_s = self._manner.join_s
-        joining = Joining(self._centre.address, name, keys, self._manner.silent_s, join_s * _OWN_SHARE)
+    async def _start(self, name: str, keys: Keys) -> StartedHost:
+        entry = self.book.fleet.hosts[name].entry
+        join_s = self.manner.join_s
+        joining = Joining(self.centre.address, name, keys, self.manner.silent_s, join_s * _OWN_SHARE)
         return await start_over_ssh(entry, entry.address or name, joining, connect_s=int(join_s))
 
     async def _wait_for(self, name: str, started: StartedHost | None) -> None:
@@ -218,98 +169,113 @@ class Conductor:
         HostGone
             It will not.
         """
-        waiting: dict[str, asyncio.Future[Any]] = {"joined": asyncio.ensure_future(self._centre.joined(name))}
+        waiting: dict[str, asyncio.Future[Any]] = {"joined": asyncio.ensure_future(self.centre.when_joined(name))}
         if started is not None:
             waiting["ended"] = asyncio.ensure_future(started.ended())
         try:
-            await asyncio.wait(waiting.values(), timeout=self._manner.join_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waiting.values(), timeout=self.manner.join_s, return_when=asyncio.FIRST_COMPLETED)
             if waiting["joined"].done():
                 return
             if started is not None and waiting["ended"].done():
                 raise HostGone(str(waiting["ended"].result()))
-            raise HostGone(f"it did not join within {format_wait_ns(self._manner.join_s * 1e9)}")
+            raise HostGone(f"it did not join within {format_wait_ns(self.manner.join_s * 1e9)}")
         finally:
             for one in waiting.values():
                 one.cancel()
 
     async def _measure_host(self, name: str) -> None:
-        drives = await self._look_at(name)
-        for planned in self._items(name, drives):
-            item = self._book.fleet.items[planned]
+        drives = await self.look_at(name)
+        for planned in self.plan_host(name, drives):
+            item = self.book.fleet.items[planned]
             if item.state != "complete":
                 serial = item.drive.get("serial", planned)
                 async with self._drives.setdefault(serial, asyncio.Lock()):
-                    item = await self._measure_item(item)
-            if self._manner.gathers:
-                await self._gather_item(item)
+                    item = await self.measure_item(item)
+            if self.manner.gathers:
+                await self.gather_item(item)
 
-    async def _look_at(self, name: str) -> Sequence[Mapping[str, Any]]:
+    async def look_at(self, name: str) -> Sequence[Mapping[str, Any]]:
         """The drives of a host; what is odd about it is noted."""
-        answer = await self._centre.ask(name, host_tasks.drives, within_s=_ASK_WITHIN_S)
+        answer = await self.centre.ask(name, host_tasks.drives, within_s=_ASK_WITHIN_S)
+        if differs := difference(answer["fingerprint"]):
+            raise DrivelabError("F908", f"another version: {differs}")
         drives: Sequence[Mapping[str, Any]] = answer["drives"]
-        clock = await self._centre.clock(name)
-        entry = self._book.fleet.hosts[name].entry
+        # enough to tell a clock that is wrong
+        ask = partial(self.centre.ask, name, host_tasks.clock_ns, within_s=_ASK_WITHIN_S)
+        clock = await clock_offset(ask, good_enough_ns=_CLOCK_OFF_NS // 4, questions=_CLOCK_QUESTIONS)
+        entry = self.book.fleet.hosts[name].entry
         notes = [answer["error"]] if answer["error"] else []
         notes += unmet_rules(entry, drives)
         if abs(clock.ahead_ns) > _CLOCK_OFF_NS + clock.error_ns:
             direction = "ahead of" if clock.ahead_ns > 0 else "behind"
             notes.append(f"its clock is {format_wait_ns(abs(clock.ahead_ns))} {direction} this one")
-        self._book.change_host(name, notes=tuple(notes), clock_offset_ns=clock.ahead_ns, clock_error_ns=clock.error_ns)
+        self.book.change_host(name, notes=tuple(notes), clock_offset_ns=clock.ahead_ns, clock_error_ns=clock.error_ns)
         return drives
 
-    def _items(self, name: str, drives: Sequence[Mapping[str, Any]]) -> list[str]:
+    def plan_host(self, name: str, drives: Sequence[Mapping[str, Any]]) -> list[str]:
         """The items of a host, planned now where they are not; those that are go where their drive is now."""
 
         def consent(host: str, drive: Mapping[str, Any]) -> tuple[str, ...]:
-            return erase_words(host, drive, self._manner.erase_list)
+            return erase_words(host, drive, self.manner.erase_list)
 
-        entry = self._book.fleet.hosts[name].entry
+        entry = self.book.fleet.hosts[name].entry
         now = {item.key: item for item in items_of_host(name, entry, drives, consent)}
-        known = {item.key: item for item in self._book.fleet.items_of(name)}
+        known = {item.key: item for item in self.book.items_of(name)}
         for key, item in now.items():
             if key in known:
                 now[key] = replace(known[key], target=item.target, erase=item.erase)
-        self._book.add(now)
+        self.book.add(now)
         for key, item in known.items():
             if key not in now and item.state not in ENDED:
-                self._change(key, state="failed", reason="its drive is not there any more, or is in use")
+                self.change(key, state="failed", reason="its drive is not there any more, or is in use")
         return list(now)
 
-    async def _measure_item(self, item: FleetItem, *, alone: bool = True) -> FleetItem:
-        book, work = self._book, self._book.fleet.work
-        self._change(item.key, state="measuring", reason="", now="")
-        held = [*([MEASURING] if alone else []), *([item.resource] if item.resource.startswith("drive:") else [])]
-        arguments = (book.fleet.name, {**item.to_json(), "erase": list(item.erase)}, work.to_json())
+    async def measure_item(self, item: FleetItem) -> FleetItem:
+        """Have one target measured, and the item that it is then.
+
+        Raises
+        ------
+        HostGone
+            Its host left, or took longer than one may.
+        """
+        book, work = self.book, self.book.fleet.work
+        self.change(item.key, state="measuring", reason="", now="")
+        arguments = ({**item.to_json(), "erase": item.erase}, work.to_json(), self._tell_after_s())
         try:
-            answer = await self._centre.ask(
-                item.host, host_tasks.measure, *arguments, within_s=self._manner.item_s, holding=tuple(held)
+            answer = await self.centre.ask(
+                item.host, host_tasks.measure, book.fleet.name, *arguments, within_s=self.manner.item_s
             )
         except HostGone as error:
-            if self._centre.is_here(item.host):
-                await self._centre.dismiss(item.host)
+            if self.centre.is_here(item.host):
+                await self.centre.dismiss(item.host)
             raise error
-        return self._change(item.key, **answer, now="")
+        return self.change(item.key, **answer, now="")
 
-    async def _gather_item(self, item: FleetItem) -> None:
+    def _tell_after_s(self) -> float:
+        return max(_TELL_AFTER_S, len(self.book.fleet.hosts) / _LINES_PER_S)
+
+    async def gather_item(self, item: FleetItem) -> None:
+        """Bring the run of a target here, if it is complete and not here yet."""
         if item.state == "complete" and not item.gathered:
-            self._change(item.key, gathered=await gathered(self._centre, item, self._book.fleet.directory))
+            self.change(item.key, gathered=await gathered(self.centre, item, self.book.fleet.directory))
 
     async def _gather_host(self, name: str) -> None:
-        for item in self._book.fleet.items_of(name):
+        for item in self.book.items_of(name):
             if item.state != "complete":
-                answer = await self._centre.ask(
-                    name, host_tasks.outcome, self._book.fleet.name, item.key, within_s=_ASK_WITHIN_S
+                answer = await self.centre.ask(
+                    name, host_tasks.outcome, self.book.fleet.name, item.key, within_s=_ASK_WITHIN_S
                 )
-                self._change(item.key, **answer)
-            await self._gather_item(self._book.fleet.items[item.key])
+                self.change(item.key, **answer)
+            await self.gather_item(self.book.fleet.items[item.key])
 
-    def _change(self, key: str, **changes: Any) -> FleetItem:
-        item = self._book.change(key, **changes)
-        self._manner.tell(key)
+    def change(self, key: str, **changes: Any) -> FleetItem:
+        """Change an item, and tell of it."""
+        item = self.book.change(key, **changes)
+        self.manner.tell(key)
         return item
 
     def _hear(self, news: Mapping[str, Any]) -> None:
-        if news["fleet"] == self._book.fleet.name and news["item"] in self._book.fleet.items:
-            self._change(news["item"], now=news["line"])
-            if news["line"] == host_tasks.READY and news["item"] in self._waiting:
-                self._waiting[news["item"]].set()
+        if news["fleet"] == self.book.fleet.name and news["item"] in self.book.fleet.items:
+            self.change(news["item"], now=news["line"])
+            if news["line"] == host_tasks.READY and news["item"] in self.ready:
+                self.ready[news["item"]].set()

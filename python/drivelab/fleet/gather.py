@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import io
 import os
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from drivelab.fleet import host_tasks
 from drivelab.fleet.centre import Centre
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem
-from drivelab.store.durable import make_directory, storage_error
+from drivelab.store.durable import make_directory, storage_error, sync_directory
 
 _PARTIAL = ".partial"
 _WITHIN_S = 300
+# name, size, SHA-256; name, offset, number of bytes
+_Listed = tuple[str, int, str]
+_Piece = tuple[str, int, int]
 
 
 async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
@@ -35,45 +41,90 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
     DrivelabError
         F910: what came is not what the host has. S501 to S503: it cannot be written.
     """
-    name = str(_safe(f"{item.key.replace('/', '_')}-{PurePosixPath(item.run).name}"))
+    name = _safe(f"{item.key.replace('/', '_')}-{PurePosixPath(item.run).name}")
     whole, partial = parent / name, parent / f".{name}{_PARTIAL}"
     if whole.is_dir():
         return name
-    make_directory(partial)
-    for file, size in await centre.ask(item.host, host_tasks.files, item.run, within_s=_WITHIN_S):
-        path = partial / _safe(file)
-        try:
-            await _fetch(centre, item, file, size, path)
-        except OSError as error:
-            raise storage_error(error, path) from error
-        if _digest(path) != await centre.ask(item.host, host_tasks.digest, item.run, file, within_s=_WITHIN_S):
-            path.unlink()
-            raise DrivelabError("F910", f"{file} of {item.run} came over damaged", where=item.host)
-    for directory in (path for path in partial.rglob("*") if path.is_dir()):
-        _sync(directory)
-    _sync(partial)
-    partial.rename(whole)
-    _sync(parent)
+    listed: list[_Listed] = await centre.ask(item.host, host_tasks.files, item.run, within_s=_WITHIN_S)
+    for file, _, _ in listed:
+        _safe(file)
+    try:
+        await _fetch_all(centre, item, listed, partial)
+        await asyncio.to_thread(_put_in_place, item, listed, partial, whole)
+    except OSError as error:
+        raise storage_error(error, partial) from error
     return name
 
 
-async def _fetch(centre: Centre, item: FleetItem, file: str, size: int, path: Path) -> None:
-    """Have all of a file here."""
-    make_directory(path.parent)
-    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644), "r+b") as out:
-        out.seek(0, os.SEEK_END)
-        if out.tell() > size:
-            out.truncate(0)
-        while (offset := out.tell()) < size:
-            piece = await centre.ask(item.host, host_tasks.piece, item.run, file, offset, within_s=_WITHIN_S)
-            if not piece:
-                raise DrivelabError("F910", f"{file} of {item.run} ends too early", where=item.host)
-            out.write(piece)
-        out.flush()
-        os.fsync(out.fileno())
+async def _fetch_all(centre: Centre, item: FleetItem, listed: Sequence[_Listed], partial: Path) -> None:
+    """Have all files here, many small ones with one question."""
+    missing = await asyncio.to_thread(_missing, listed, partial)
+    while missing:
+        wanted, missing = _portion(missing)
+        came = await centre.ask(item.host, host_tasks.pieces, item.run, wanted, within_s=_WITHIN_S)
+        if len(came) != sum(count for _, _, count in wanted):
+            raise DrivelabError("F910", f"files of {item.run} changed while they came over", where=item.host)
+        await asyncio.to_thread(_append, partial, wanted, came)
 
 
-def _safe(file: str) -> Path:
+def _missing(listed: Sequence[_Listed], partial: Path) -> list[_Piece]:
+    """What of which file is not here yet."""
+    found = []
+    for file, size, _ in listed:
+        path = partial / file
+        make_directory(path.parent)
+        with _opened(path) as out:
+            if (here := out.seek(0, os.SEEK_END)) > size:
+                out.truncate(0)
+                here = 0
+        if here < size:
+            found.append((file, here, size - here))
+    return found
+
+
+def _portion(missing: Sequence[_Piece]) -> tuple[list[_Piece], list[_Piece]]:
+    """As much as one question asks for, and the rest."""
+    wanted: list[_Piece] = []
+    room = host_tasks.PIECE_BYTES_MAX
+    for number, (file, offset, count) in enumerate(missing):
+        taken = min(count, room)
+        wanted.append((file, offset, taken))
+        room -= taken
+        if not room:
+            rest = [(file, offset + taken, count - taken)] if taken < count else []
+            return wanted, [*rest, *missing[number + 1 :]]
+    return wanted, []
+
+
+def _append(partial: Path, wanted: Sequence[_Piece], came: bytes) -> None:
+    at = 0
+    for file, offset, count in wanted:
+        with _opened(partial / file) as out:
+            out.seek(offset)
+            out.write(came[at : at + count])
+        at += count
+
+
+def _put_in_place(item: FleetItem, listed: Sequence[_Listed], partial: Path, whole: Path) -> None:
+    """Make what came durable, and give it its name, once it is known to be what the host has."""
+    for file, _, digest in listed:
+        with _opened(partial / file) as out:
+            if hashlib.file_digest(out, "sha256").hexdigest() != digest:
+                (partial / file).unlink()
+                raise DrivelabError("F910", f"{file} of {item.run} came over damaged", where=item.host)
+            os.fsync(out.fileno())
+    for directory in (path for path in partial.rglob("*") if path.is_dir()):
+        sync_directory(directory)
+    sync_directory(partial)
+    partial.rename(whole)
+    sync_directory(whole.parent)
+
+
+def _opened(path: Path) -> io.BufferedRandom:
+    return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644), "r+b")
+
+
+def _safe(file: str) -> str:
     """A name from another machine, which must lead below the directory that it is for.
 
     Raises
@@ -84,17 +135,4 @@ def _safe(file: str) -> Path:
     path = PurePosixPath(file)
     if path.is_absolute() or not path.parts or any(part in ("..", ".") for part in path.parts) or "\0" in file:
         raise DrivelabError("F910", f"'{file}' is no name of a file of a run")
-    return Path(*path.parts)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    return file

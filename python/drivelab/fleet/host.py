@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from drivelab.fleet.nodes import HostWorker
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# one measurement at a time, and room beside it for questions
-_SLOTS = 8
-MEASURING = "measuring"
 _LINE_BYTES_MAX = 1 << 20
 _TRY_S = 5
 
@@ -121,7 +118,7 @@ async def be_host(joining: Joining, joined: Callable[[], None], gone: Awaitable[
     """
     require_fleet_extra()
     # imported here: all that is needed to refuse is above
-    from drivelab.fleet.host_tasks import COMMANDS
+    from drivelab.fleet.host_tasks import COMMANDS, PROGRESS, QUESTIONS
     from drivelab.fleet.nodes import HostWorker, configure
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -130,17 +127,18 @@ async def be_host(joining: Joining, joined: Callable[[], None], gone: Awaitable[
     _end_on_signals(ended)
     worker = HostWorker(
         joining.address,
+        questions=QUESTIONS,
         ending=COMMANDS.interrupt,
+        silent_s=joining.silent_s,
         name=joining.name,
         security=joining.keys.security(),
         host=f"tls://{address_towards(place_of(joining.address)[0])}",
-        nthreads=_SLOTS,
-        resources={MEASURING: 1},
+        nthreads=1,
         memory_limit=0,
-        heartbeat_interval="3s",
         death_timeout=joining.wait_s,
     )
     over = {ended, *([asyncio.ensure_future(gone)] if gone is not None else [])}
+    PROGRESS.set(worker.tell)
     try:
         if await _join(worker, joining, over):
             joined()

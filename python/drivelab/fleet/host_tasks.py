@@ -1,4 +1,4 @@
-"""What is asked of a host, as coroutines that Dask runs there; each is idempotent, and each answer is plain data.
+"""What is asked of a host, as coroutines that run there; each is idempotent, and each answer is plain data.
 
 A host keeps what it measures for a fleet below its own directory of runs, in
 ``fleets/FLEET/ITEM``. What lies there is the result: an answer that is lost
@@ -7,47 +7,51 @@ is asked for again, and nothing is measured twice.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from distributed import Worker, get_worker
-
+from drivelab.fleet.fingerprint import fingerprint
 from drivelab.fleet.local_commands import Ended, LocalCommands
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem, FleetWork
-from drivelab.plan.fleet import serial_of
 from drivelab.store.durable import make_directory
 from drivelab.store.layout import RUN_JSON, default_parent
 from drivelab.store.read import open_run
 from drivelab.store.regular_file import opened_regular
 
-# what a host says while it measures; those who asked listen to it
-PROGRESS_TOPIC = "drivelab-progress"
 # what 'drivelab io --start-when-told' says when nothing is missing but the moment
 READY = "ready to begin"
 _FLEETS = "fleets"
 _LOCK = ".lock"
-_PIECE_BYTES_MAX = 8 * 1024**2
-# a line of progress is for eyes
-_TELL_AFTER_S = 0.5
+PIECE_BYTES_MAX = 8 * 1024**2
 
 COMMANDS = LocalCommands()
+# tells those who ask how far this host is
+PROGRESS: ContextVar[Callable[[Mapping[str, Any]], None]] = ContextVar("progress")
 
 
 async def drives() -> dict[str, Any]:
-    """The drives of this host, as ``drivelab drives --json --all --smart`` has them, or why they cannot be listed."""
+    """The drives of this host, as ``drivelab drives --json --all --smart`` has them, or why they cannot be listed.
+
+    The answer also tells what has to be the same on both sides, since not every host was told when it was started.
+    """
     smart = ["--smart"] if os.geteuid() == 0 else []
     ended = await COMMANDS.ended(["drives", "--json", "--all", *smart])
-    found = ended.document.get("drives", [])
-    await get_worker().set_resources(**{f"drive:{serial_of(drive)}": 1 for drive in found})
-    return {"drives": found, "error": ended.error}
+    return {"drives": ended.document.get("drives", []), "error": ended.error, "fingerprint": fingerprint()}
+
+
+async def clock_ns() -> int:
+    """The time of this host, in nanoseconds since 1970."""
+    return time.time_ns()
 
 
 async def restore() -> dict[str, Any]:
@@ -56,7 +60,9 @@ async def restore() -> dict[str, Any]:
     return {"document": ended.document, "error": ended.error}
 
 
-async def measure(fleet: str, stored_item: Mapping[str, Any], stored_work: Mapping[str, Any]) -> dict[str, str]:
+async def measure(
+    fleet: str, stored_item: Mapping[str, Any], stored_work: Mapping[str, Any], tell_after_s: float
+) -> dict[str, str]:
     """Have one target measured, or go on with what was cut off, or only say that it was done already.
 
     Parameters
@@ -65,6 +71,8 @@ async def measure(fleet: str, stored_item: Mapping[str, Any], stored_work: Mappi
         Name of the fleet.
     stored_item, stored_work
         As `FleetItem.to_json` and `FleetWork.to_json` make them.
+    tell_after_s : float
+        How often its progress is told at most: lines are for eyes.
 
     Returns
     -------
@@ -81,7 +89,8 @@ async def measure(fleet: str, stored_item: Mapping[str, Any], stored_work: Mappi
             if before["state"] != "complete":
                 words = _words(folder, item, work, before["run"])
                 name = item.key if work.begins_together else ""
-                ended = await COMMANDS.ended(words, _teller(fleet, item.key), pass_fds=(lock,), name=name)
+                tell = _teller(fleet, item.key, tell_after_s)
+                ended = await COMMANDS.ended(words, tell, pass_fds=(lock,), name=name)
             return await _outcome(folder, ended)
     except DrivelabError as error:
         return {"state": "failed", "reason": f"{error.code}: {error.what}", "run": "", "answer": ""}
@@ -103,24 +112,19 @@ async def outcome(fleet: str, key: str) -> dict[str, str]:
         return found | {"state": "measuring", "reason": ""}
 
 
-async def files(run: str) -> list[tuple[str, int]]:
-    """The files of a run with their sizes in bytes; names begin below its directory."""
+async def files(run: str) -> list[tuple[str, int, str]]:
+    """The files of a run: names, which begin below its directory, sizes in bytes, SHA-256 in hexadecimal."""
     directory = _own_directory(run)
     paths = sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
-    return [(str(path.relative_to(directory)), path.stat().st_size) for path in paths]
+    # those of a large run take a while, and hosts are heard meanwhile
+    return await asyncio.to_thread(
+        lambda: [(str(path.relative_to(directory)), path.stat().st_size, _digest(path)) for path in paths]
+    )
 
 
-async def piece(run: str, name: str, offset: int) -> bytes:
-    """At most 8 MiB of a file of a run, from an offset in bytes on."""
-    with opened_regular(_own_file(run, name)) as file:
-        file.seek(offset)
-        return file.read(_PIECE_BYTES_MAX)
-
-
-async def digest(run: str, name: str) -> str:
-    """SHA-256 of a file of a run, in hexadecimal."""
-    with opened_regular(_own_file(run, name)) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+async def pieces(run: str, wanted: Sequence[tuple[str, int, int]]) -> bytes:
+    """Pieces of files of a run, one behind the other: of each a name, an offset, and a number of bytes."""
+    return b"".join([_piece(_own_file(run, name), offset, count) for name, offset, count in wanted])
 
 
 def item_folder(fleet: str, key: str) -> Path:
@@ -194,19 +198,30 @@ def _held(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _teller(fleet: str, key: str) -> Callable[[str], None]:
-    """Sends lines of progress to whoever listens, the last one at least each half second."""
-    worker: Worker = get_worker()
+def _teller(fleet: str, key: str, tell_after_s: float) -> Callable[[str], None]:
+    """Sends lines of progress to whoever asks, none sooner after another than `tell_after_s`."""
+    tell_them = PROGRESS.get()
     told_at = 0.0
 
     def tell(line: str) -> None:
         nonlocal told_at
         now = time.monotonic()
-        if line == READY or (now - told_at >= _TELL_AFTER_S and not line.startswith("{")):
+        if line == READY or (now - told_at >= tell_after_s and not line.startswith("{")):
             told_at = now
-            worker.log_event(PROGRESS_TOPIC, {"fleet": fleet, "item": key, "line": line})
+            tell_them({"fleet": fleet, "item": key, "line": line})
 
     return tell
+
+
+def _digest(path: Path) -> str:
+    with opened_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def _piece(path: Path, offset: int, count: int) -> bytes:
+    with opened_regular(path) as file:
+        file.seek(offset)
+        return file.read(min(count, PIECE_BYTES_MAX))
 
 
 def _own_directory(run: str) -> Path:
@@ -229,3 +244,6 @@ def _own_file(run: str, name: str) -> Path:
     if not path.is_relative_to(directory):
         raise DrivelabError("F906", f"{name} is no file of {run}")
     return path
+
+
+QUESTIONS = {asked.__name__: asked for asked in (drives, clock_ns, restore, measure, begin, outcome, files, pieces)}

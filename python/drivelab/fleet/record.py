@@ -102,14 +102,6 @@ class FleetRecord:
         """The same with items that are new or changed."""
         return replace(self, items=self.items | {item.key: item for item in items})
 
-    def with_hosts(self, hosts: Mapping[str, HostRecord]) -> FleetRecord:
-        """The same with hosts that changed."""
-        return replace(self, hosts=self.hosts | dict(hosts))
-
-    def items_of(self, host: str) -> list[FleetItem]:
-        """Those of one host, in the order in which they were planned."""
-        return [item for item in self.items.values() if item.host == host]
-
     def keep(self) -> None:
         """Write all of it, durably.
 

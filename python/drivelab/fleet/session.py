@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from drivelab.fleet.local_address import address_of, address_towards, place_of
 from drivelab.fleet.record import FleetRecord
 from drivelab.model.errors import DrivelabError
 
+# of this program itself; of each host its connection, and of ssh two pipes and a handle of its process
+_OPEN_FILES, _OPEN_FILES_OF_HOST = 200, 4
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -78,8 +81,10 @@ def sit(book: FleetBook, listening: Listening, manner: Manner, work: Callable[[C
     Raises
     ------
     DrivelabError
-        F909: it cannot listen at its address. S501 to S503: the record cannot be written.
+        F909: it cannot listen at its address, or so many hosts are too many for this machine. S501 to S503: the
+        record cannot be written.
     """
+    _allow_open_files(len(book.fleet.hosts))
     try:
         return asyncio.run(_sit(book, listening, manner, work))
     except ExceptionGroup as several:
@@ -110,3 +115,20 @@ async def _worked(
         do = f"choose another: --{'scheduler tls://ADDRESS:PORT' if listening.port else 'listen ADDRESS'}"
         what = f"cannot listen at {listening.address}: {error.strerror or error}"
         raise DrivelabError("F909", what, do=do) from error
+
+
+def _allow_open_files(hosts: int) -> None:
+    """Have as many files open as so many hosts need; without a word of ours most systems allow 1024.
+
+    Raises
+    ------
+    DrivelabError
+        F909: the system does not allow so many.
+    """
+    needed = _OPEN_FILES + hosts * _OPEN_FILES_OF_HOST
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY != hard < needed:
+        do = f"allow more (ulimit -Hn {needed}, as root), or ask fewer hosts at a time: --host NAME"
+        raise DrivelabError("F909", f"{hosts} hosts need {needed} open files, and {hard} are allowed", do=do)
+    if resource.RLIM_INFINITY != soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

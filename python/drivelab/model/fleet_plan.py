@@ -23,8 +23,6 @@ class FleetItem:
         Its name in this fleet: ``host/drive``.
     host, target : str
         Where it is, and what the command there is given.
-    resource : str
-        What of its host nobody else may have meanwhile.
     erase : tuple of str
         What its owner typed.
     drive : mapping of str to str
@@ -47,7 +45,6 @@ class FleetItem:
     key: str
     host: str
     target: str
-    resource: str
     erase: tuple[str, ...] = ()
     drive: Mapping[str, str] = field(default_factory=dict)
     state: ItemState = "planned"

@@ -40,7 +40,7 @@ def items_of_host(name: str, entry: HostEntry, drives: Sequence[Drive], consent:
     for target in dict.fromkeys(one.replace(HOST_PLACE, name) for one in entry.targets or ()):
         key = _free(f"{name}/{_slug(target)}", taken)
         taken.add(key)
-        items.append(FleetItem(key, name, target, f"target:{target}"))
+        items.append(FleetItem(key, name, target))
     return items
 
 
@@ -74,7 +74,7 @@ def _item_of_drive(host: str, drive: Drive, erase: tuple[str, ...], shared: Coll
     own = serial if drive["serials"] and not drive["virtual"] else None
     facts = {"model": drive["model"], "firmware": drive["firmware"], "serial": own}
     known = {key: str(value) for key, value in facts.items() if value}
-    return FleetItem(f"{host}/{_slug(name)}", host, drive["path"], f"drive:{serial}", erase, known)
+    return FleetItem(f"{host}/{_slug(name)}", host, drive["path"], erase, known)
 
 
 def _nearest(rule: DriveRule, drives: Sequence[Drive]) -> str:

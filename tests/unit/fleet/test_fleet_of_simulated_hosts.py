@@ -1,0 +1,66 @@
+"""Fifty simulated hosts and a real command that asks them; `tests/prove/fleet_thousand.py` has a thousand."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from drivelab.fleet.book import FleetBook
+from drivelab.fleet.record import FleetRecord, HostRecord
+from drivelab.fleet.session import Listening, sit
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_hosts import HostEntry
+from drivelab.model.fleet_plan import FleetWork
+from fleet_of_simulated_hosts import SimulatedFleet, made_up_hosts
+from simulated_hosts import BEGUN, ENDED, SimulatedHost, count_of
+
+RUN = ("run", "ssd-latency", "--hosts")
+# nobody has to be quick on a machine that others use
+PATIENT = {"deadline_s": 300.0, "join_s": 120.0, "silent_s": 60.0}
+
+
+def test_fifty_hosts_are_measured_once_each_and_those_that_failed_by_the_next_command(tmp_path: Path) -> None:
+    hosts = made_up_hosts(tmp_path, 50, work_s=0.5, failing=6, kinds=("leaves", "fails"))
+    fleet = SimulatedFleet(tmp_path, hosts)
+    first = fleet.ask(*RUN, str(fleet.file), **PATIENT)
+    assert first.exit_code == 1, first.complaints
+    for host in hosts:
+        state, reason = fleet.state_of(host, first)
+        if host.fault == "":
+            assert (state, reason, fleet.is_here(host, first)) == ("complete", "", True), host
+        elif host.fault == "fails":
+            assert (state, reason) == ("failed", "D101: the drive answers no more"), host
+        else:
+            assert (state, reason) == ("cut_off", "the connection to it was lost"), host
+    repaired = [SimulatedHost(host.name, host.home, host.work_s) for host in hosts if host.fault]
+    second = fleet.ask("resume", first.document["directory"], hosts=repaired, **PATIENT)
+    assert second.exit_code == 0, second.complaints
+    assert all(fleet.is_here(host, second) for host in hosts)
+    assert [count_of(host, ENDED) for host in hosts] == [1] * 50
+    assert [count_of(host, BEGUN) for host in hosts] == [2 if host.fault else 1 for host in hosts]
+
+
+def test_hosts_that_never_say_anything_are_given_up_with_a_reason(tmp_path: Path) -> None:
+    kinds = ("never joins", "hangs", "falls silent")
+    hosts = made_up_hosts(tmp_path, 3, work_s=0.1, failing=3, kinds=kinds)
+    fleet = SimulatedFleet(tmp_path, hosts)
+    asked = fleet.ask(*RUN, str(fleet.file), deadline_s=2, join_s=5, silent_s=3)
+    assert asked.exit_code == 1, asked.complaints
+    for host in hosts:
+        state, reason = fleet.state_of(host, asked)
+        assert state in ("", "cut_off")
+        assert "it did not" in reason or "was lost" in reason, (host, reason)
+
+
+@pytest.mark.provokes("F909")
+def test_more_hosts_than_this_machine_may_have_connections_are_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 1024))
+    hosts = {f"host-{number}": HostRecord(HostEntry()) for number in range(1000)}
+    book = FleetBook(FleetRecord(tmp_path, "many", FleetWork("check"), hosts))
+    with pytest.raises(DrivelabError, match="1000 hosts need 4200 open files, and 1024 are allowed") as caught:
+        sit(book, Listening("127.0.0.1", 0, None, None), None, None)  # type: ignore[arg-type]
+    assert caught.value.code == "F909"
