@@ -73,6 +73,7 @@ class SimulatedCommands:
         *,
         pass_fds: Sequence[int] = (),
         runs: Path | None = None,
+        name: str = "",
     ) -> Ended:
         """What a made-up command came to."""
         life = _LIFE.get()

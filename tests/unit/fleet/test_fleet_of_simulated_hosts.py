@@ -46,7 +46,7 @@ def test_hosts_that_never_say_anything_are_given_up_with_a_reason(tmp_path: Path
     kinds = ("never joins", "hangs", "falls silent")
     hosts = made_up_hosts(tmp_path, 3, work_s=0.1, failing=3, kinds=kinds)
     fleet = SimulatedFleet(tmp_path, hosts)
-    asked = fleet.ask(*RUN, str(fleet.file), deadline_s=2, join_s=5, silent_s=3)
+    asked = fleet.ask(*RUN, str(fleet.file), deadline_s=2, join_s=5, silent_s=11)
     assert asked.exit_code == 1, asked.complaints
     for host in hosts:
         state, reason = fleet.state_of(host, asked)

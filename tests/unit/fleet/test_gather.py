@@ -10,20 +10,21 @@ from typing import Any, cast
 
 import pytest
 
+from drivelab.fleet import host_tasks
 from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.gather import gathered
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem
 
-ITEM = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="complete", run="/runs/20260101-x")
+ITEM = FleetItem("one/S1", "one", "/dev/sda", state="complete", run="/runs/20260101-x")
 NAME = "one_S1-20260101-x"
 
 
 class Host:
-    """Answers what a host does, and lies where it is told to."""
+    """Answers what a host does, a few bytes at a time, and lies where it is told to."""
 
-    def __init__(self, files: Mapping[str, bytes], *, piece_bytes: int = 4) -> None:
-        self.files, self.piece_bytes = dict(files), piece_bytes
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = dict(files)
         self.sizes: dict[str, int] = {}
         self.asked: list[tuple[Any, ...]] = []
         self.leaves_at = ""
@@ -32,13 +33,18 @@ class Host:
         assert within_s > 0
         self.asked.append((question.__name__, *arguments))
         if question.__name__ == "files":
-            return [(name, self.sizes.get(name, len(content))) for name, content in self.files.items()]
-        content = self.files[arguments[0]]
-        if question.__name__ == "digest":
-            return hashlib.sha256(content).hexdigest()
-        if arguments[0] == self.leaves_at and arguments[1]:
+            return [
+                (name, self.sizes.get(name, len(content)), hashlib.sha256(content).hexdigest())
+                for name, content in self.files.items()
+            ]
+        if any(name == self.leaves_at and offset for name, offset, _ in arguments[0]):
             raise HostGone("it has left")
-        return content[arguments[1] :][: self.piece_bytes]
+        return b"".join(self.files[name][offset:][:count] for name, offset, count in arguments[0])
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_tasks, "PIECE_BYTES_MAX", 4)
 
 
 def gather(host: Host, parent: Path, item: FleetItem = ITEM) -> str:
@@ -65,8 +71,10 @@ def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path: Path) -> None:
     host.leaves_at = ""
     host.asked.clear()
     gather(host, tmp_path)
-    assert ("piece", "run.json", 0) not in host.asked
-    assert ("piece", "run.json", 4) in host.asked
+    assert [wanted for name, *wanted in host.asked if name == "pieces"] == [
+        [[("run.json", 4, 4)]],
+        [[("run.json", 8, 2)]],
+    ]
     assert (tmp_path / NAME / "run.json").read_bytes() == b"0123456789"
 
 
@@ -82,13 +90,13 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
 
 
 def test_a_run_with_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    item = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="complete", run="/runs/a\0b")
+    item = FleetItem("one/S1", "one", "/dev/sda", state="complete", run="/runs/a\0b")
     with pytest.raises(DrivelabError, match="is no name of a file of a run"):
         gather(Host({"run.json": b"x"}), tmp_path, item)
 
 
 def test_a_run_of_a_parent_s_name_stays_below_the_fleet(tmp_path: Path) -> None:
-    item = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="complete", run="/runs/..")
+    item = FleetItem("one/S1", "one", "/dev/sda", state="complete", run="/runs/..")
     assert gather(Host({"run.json": b"x"}), tmp_path, item) == "one_S1-.."
     assert (tmp_path / "one_S1-.." / "run.json").is_file()
 
@@ -96,7 +104,7 @@ def test_a_run_of_a_parent_s_name_stays_below_the_fleet(tmp_path: Path) -> None:
 def test_less_or_other_than_was_told_is_not_kept(tmp_path: Path) -> None:
     host = Host({"run.json": b"0123"})
     host.sizes["run.json"] = 10
-    with pytest.raises(DrivelabError, match=r"run.json of /runs/20260101-x ends too early") as caught:
+    with pytest.raises(DrivelabError, match=r"files of /runs/20260101-x changed while they came over") as caught:
         gather(host, tmp_path)
     assert caught.value.code == "F910"
     host.sizes["run.json"] = 3

@@ -85,9 +85,9 @@ def test_only_files_of_runs_of_fleets_are_handed_out(tmp_path: Path, monkeypatch
     for question in (
         host_tasks.files(str(tmp_path)),
         host_tasks.files(f"{directory}/../../.."),
-        host_tasks.piece(directory, "../../../own.txt", 0),
-        host_tasks.piece(directory, str(tmp_path / "own.txt"), 0),
-        host_tasks.digest(directory, "link"),
+        host_tasks.pieces(directory, [("../../../own.txt", 0, 4)]),
+        host_tasks.pieces(directory, [(str(tmp_path / "own.txt"), 0, 4)]),
+        host_tasks.pieces(directory, [("link", 0, 4)]),
     ):
         with pytest.raises(DrivelabError) as caught:
             asyncio.run(question)
@@ -99,9 +99,9 @@ def test_a_host_that_measures_an_item_already_says_so(tmp_path: Path, monkeypatc
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
     folder = host_tasks.item_folder("f", "one/S1")
     folder.mkdir(parents=True)
-    item, work = FleetItem("one/S1", "one", "/dev/sda", "drive:S1"), FleetWork("check")
+    item, work = FleetItem("one/S1", "one", "/dev/sda"), FleetWork("check")
     with host_tasks._held(folder):
-        answer = asyncio.run(host_tasks.measure("f", item.to_json(), work.to_json()))
+        answer = asyncio.run(host_tasks.measure("f", item.to_json(), work.to_json(), 1.0))
         assert answer["state"] == "failed"
         assert answer["reason"] == "F907: this host measures it already"
         assert asyncio.run(host_tasks.outcome("f", "one/S1"))["state"] == "measuring"

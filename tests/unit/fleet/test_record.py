@@ -18,15 +18,13 @@ from drivelab.report.terminal.fleet_run import fleet_run_lines
 
 WORK = FleetWork("run", ("--quick",), "small.toml", "format = 1\n")
 ENTRY = HostEntry(address="10.0.0.1", drives=(DriveRule(serial="S1"),), tags={"rack": "7"})
-ITEM = FleetItem(
-    "one/S1", "one", "/dev/sda", "drive:S1", ("S1",), {"model": "M"}, "complete", "", "/runs/x", "one_S1-x", "fast"
-)
+ITEM = FleetItem("one/S1", "one", "/dev/sda", ("S1",), {"model": "M"}, "complete", "", "/runs/x", "one_S1-x", "fast")
 
 
 @pytest.fixture
 def kept(tmp_path: Path) -> FleetRecord:
     fleet = new_fleet(WORK, {"one": ENTRY, "two": HostEntry()}, tmp_path).with_items([ITEM])
-    fleet = fleet.with_hosts({"two": HostRecord(HostEntry(), "it has left", ("a note",), -5, 2)})
+    fleet.hosts["two"] = HostRecord(HostEntry(), "it has left", ("a note",), -5, 2)
     fleet.keep()
     return fleet
 

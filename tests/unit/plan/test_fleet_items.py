@@ -71,19 +71,17 @@ def test_a_drive_of_several_rules_is_one_item_with_what_is_known_of_it() -> None
         "one/S1",
         "one",
         "/dev/nvme0n1",
-        "drive:S1",
         ("one:nvme0n1",),
         {"model": "Fast 1", "firmware": "F1", "serial": "S1"},
     )
     (loop,) = items(DriveRule(name="loop0"))
-    assert (loop.key, loop.resource, loop.drive) == ("one/loop0", "drive:loop0", {})
+    assert (loop.key, loop.drive) == ("one/loop0", {})
 
 
 def test_namespaces_and_ways_that_share_a_serial_are_items_of_their_own_one_at_a_time() -> None:
     namespaces = [drive("nvme0n1", "S1"), drive("nvme0n2", "S1"), drive("sda", "S2")]
     found = items(DriveRule(), drives=namespaces)
     assert [item.key for item in found] == ["one/S1-nvme0n1", "one/S1-nvme0n2", "one/S2"]
-    assert [item.resource for item in found] == ["drive:S1", "drive:S1", "drive:S2"]
     # whichever of them a rule means, its name is the same
     (alone,) = items(DriveRule(name="nvme0n2"), drives=namespaces[::-1])
     assert alone.key == "one/S1-nvme0n2"

@@ -7,7 +7,7 @@ from drivelab.report.terminal.fleet_live import live_lines
 
 
 def item(number: int, state: str, now: str = "") -> FleetItem:
-    return FleetItem(f"h{number}/d", f"h{number}", "/dev/sda", "drive:S", state=state, now=now)  # type: ignore[arg-type]
+    return FleetItem(f"h{number}/d", f"h{number}", "/dev/sda", state=state, now=now)  # type: ignore[arg-type]
 
 
 def test_the_head_counts_and_each_target_at_work_has_a_line() -> None:

@@ -9,7 +9,7 @@ from drivelab.report.terminal.fleet_run import fleet_run_lines, is_done
 
 
 def item(host: str, name: str = "S1", **changes: Any) -> FleetItem:
-    return FleetItem(f"{host}/{name}", host, "/dev/sda", f"drive:{name}", **changes)
+    return FleetItem(f"{host}/{name}", host, "/dev/sda", **changes)
 
 
 def lines(hosts: dict[str, tuple[str, tuple[str, ...]]], *items: FleetItem) -> list[str]:
