@@ -21,6 +21,7 @@ import drivelab
 from conftest import MakeLoopDevice, release
 from device.fleets import SIMULATED, Fleet, Host
 from device.namespaces import Network
+from drivelab.model.histogram import merge
 from drivelab.store.read import open_run
 
 pytestmark = [
@@ -38,6 +39,7 @@ KILLS = 20 if os.environ.get("DRIVELAB_PROVE") else 5
 # the shortest that there is
 SILENT = ("--silent-for", "11s")
 PATIENT = ("--join-within", "10min")
+LAST_AND_FIRST = ((max, "last"), (min, "first"))
 
 
 @pytest.fixture(scope="module")
@@ -298,3 +300,37 @@ def with_another_clock(host: Host) -> None:
     told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     faked = dict(line.split("=", 1) for line in told.splitlines() if line.startswith(("FAKETIME=", "LD_PRELOAD=")))
     host.environment |= faked | {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
+
+
+def test_a_workload_begins_on_all_hosts_at_one_moment_or_on_none(fleet: Fleet, tmp_path: Path) -> None:
+    for number in range(3):
+        fleet.add(number, targets=[str(tmp_path / "shared-{host}.dat")])
+    hosts = fleet.run_words()[3]
+    options = ("--operation", "write", "--size", "1MiB", "--runtime", "1s", "--json", *PATIENT)
+    answer = fleet.ask("io", "--hosts", hosts, *options)
+    # 4: what was written lies in memory, which is told
+    assert answer.returncode == 4, answer.stdout + answer.stderr
+    told = json.loads(answer.stdout)
+    runs = [open_run(fleet.directory / item["gathered"]) for item in fleet.items().values()]
+    measured = [run.measurement("io") for run in runs]
+    whole = merge([one.histograms["write", "total"] for one in measured])
+    assert told["totals"]["write"]["count"] == whole.total_count
+    assert told["totals"]["write"]["total_latency_ns_p99"] == whole.quantile_ns(0.99)
+    assert 0 < told["window_ns"] <= min(one.engine["measured_ns"] for one in measured)
+    # they have one clock
+    for host in fleet.stored()["hosts"].values():
+        assert abs(host["clock_offset_ns"]) <= host["clock_error_ns"]
+    moments = [one.context["told_start"] for one in measured]
+    asked = [moment["asked_unix_ns"] for moment in moments]
+    assert max(asked) - min(asked) <= told["clock_error_ns"]
+    last, first = (choose(moment[f"{name}_job_unix_ns"] for moment in moments) for choose, name in LAST_AND_FIRST)
+    assert abs(told["begin_spread_ns"] - (last - first)) <= told["clock_error_ns"]
+
+    fleet.add(3, targets=["/nowhere/shared.dat"])
+    before = {path: path.read_bytes() for path in tmp_path.glob("shared-*.dat")}
+    refused = fleet.ask("io", "--hosts", fleet.run_words()[3], *options, "--overwrite-file", "--seed", "7")
+    assert refused.returncode == 1, refused.stdout
+    assert "/nowhere does not exist" in fleet.reason("host3")
+    assert re.search(r"all were to begin together, and host3 could not: T101", fleet.reason("host0"))
+    assert {path: path.read_bytes() for path in tmp_path.glob("shared-*.dat")} == before
+    assert {item["state"] for item in fleet.items().values() if item["host"] != "host3"} == {"planned"}

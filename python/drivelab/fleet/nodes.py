@@ -165,6 +165,7 @@ class HostWorker(Worker):
         self._questions = questions
         self._answering: set[asyncio.Task[None]] = set()
         self.stream_handlers["question"] = self._asked
+        self.handlers[CLOCK_QUESTION] = _clock_ns
 
     def start_http_server(self, *arguments: Any, **options: Any) -> None:
         """Open no port for browsers."""
