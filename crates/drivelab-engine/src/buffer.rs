@@ -137,7 +137,7 @@ impl Stamps {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Maps, fills and thereby faults in the buffers of one job.
+    /// Maps, fills and thereby faults in the buffers of one job; those for a simulated drive are only mapped.
     ///
     /// # Errors
     ///
@@ -162,16 +162,18 @@ impl Buffers {
         }
         let memory = NonNull::new(memory.cast()).expect("a successful mapping is not at address 0");
         let contents = &workload.contents;
+        // a simulated drive keeps no data: filling hundreds of megabytes would take longer than its I/O
+        let is_filled = workload.target.simulated.is_none();
         let stamps = Stamps {
-            enabled: workload.has_stamps(),
+            enabled: is_filled && workload.has_stamps(),
             duplicate_fraction: contents.duplicate_fraction,
             next: (u64::from(job) << 48) | 1,
         };
         let shifts = vec![0; layout.for_writes];
         let are_fixed = contents.kind != ContentsKind::Random;
-        let marks = Marks::of(workload, job);
+        let marks = if is_filled { Marks::of(workload, job) } else { None };
         let mut made = Self { memory, layout, stamps, shifts, marks, are_fixed, is_leaked: false };
-        for index in 0..layout.count() {
+        for index in 0..if is_filled { layout.count() } else { 0 } {
             // Duplicates must be equal in every slot and job, so then all begin with the same fill.
             let buffer = job * layout.count() as u32 + index as u32;
             let stream = if contents.duplicate_fraction > 0.0 { 0 } else { buffer };

@@ -1,5 +1,7 @@
 //! Workloads on a simulated drive, in virtual time.
 
+use drivelab_engine::address::random_for_job;
+use drivelab_engine::buffer::Buffers;
 use drivelab_engine::simulated::SimulatedDrive;
 use drivelab_engine::workload::Workload;
 use serde_json::{Value, json};
@@ -158,4 +160,15 @@ fn a_look_ends_a_run_in_virtual_time_at_the_same_moment_every_time() {
     // what was under way then takes some reads' time, no more
     assert!(first.1 - 3 * SECOND_NS < SECOND_NS / 100, "{}", first.1);
     assert_eq!(first, end());
+}
+
+#[test]
+fn no_data_are_made_for_a_drive_that_keeps_none() {
+    let changes = json!({"operations": only("write"), "queue_depth": 4});
+    let is_stamped = |workload: &Workload| {
+        let mut buffers = Buffers::new(workload, 0).unwrap();
+        buffers.stamp(0, MIB, 4096, &mut random_for_job(1, 0))
+    };
+    assert!(!is_stamped(&on(&drive(), changes.clone())));
+    assert!(is_stamped(&workload("auto", "/data", changes)));
 }
