@@ -22,6 +22,7 @@ from drivelab.report.html import write_html_report
 from drivelab.report.joint import Joint
 from drivelab.report.joint_of import joint_of
 from drivelab.store.read import open_run
+from golden_reports import golden_joint
 
 pytestmark = [pytest.mark.needs_tool("chromium")]
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -70,7 +71,7 @@ def hostile() -> Joint:
         )
         for number in range(2)
     ]
-    stored = joint_report([open_run(RUNS / "check-hostile-names")]).runs[0]
+    stored = golden_joint("check-hostile-names").runs[0]
     return joint_of([replace(stored, name=one.key, question=one.question) for one in sets], sets)
 
 
@@ -80,9 +81,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     directory = tmp_path_factory.mktemp("reports")
     pages = [load_reference(name) for name in reference_names()]
     joints = {
-        "run": joint_report([open_run(RUNS / "settings-scan-drive")]),
-        "runs": joint_report([open_run(path) for path in sorted(RUNS.iterdir())]),
-        "few": joint_report([open_run(RUNS / name) for name in FEW]),
+        "run": golden_joint("settings-scan-drive"),
+        "runs": golden_joint(*(path.name for path in sorted(RUNS.iterdir()))),
+        "few": golden_joint(*FEW),
         "run-and-page": joint_report([open_run(RUNS / "settings-scan-drive")], [load_reference("ssd-latency")]),
         "page": joint_of([], [load_reference("ssd-latency")]),
         "pages": joint_of([], pages),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from drivelab.joint_report import joint_report
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import HEIGHT_PX, WIDTH_PX, card_svg
@@ -19,7 +18,7 @@ from drivelab.report.named_figures import named_figures
 from drivelab.report.placed import WIDTHS_PX
 from drivelab.report.static_figure import page_colours
 from drivelab.report.svg.drawing import draw
-from drivelab.store.read import open_run
+from golden_reports import golden_joint
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -74,7 +73,7 @@ LONG = Card(
 
 
 def test_no_text_leaves_the_card_or_meets_another(chromium: Browser) -> None:
-    cards = [card_of(joint_report([open_run(path)])) for path in sorted(GOLDEN.iterdir())]
+    cards = [card_of(golden_joint(path.name)) for path in sorted(GOLDEN.iterdir())]
     numbers = tuple(Row("a very long name of a workload " * 5, "12 345 678 MB/s", "1–2" * 30) for _ in range(4))
     cards += [LONG, replace(LONG, rows=None, numbers=numbers)]
     for card, boxes in zip(cards, boxes_of(chromium, map(card_svg, cards)), strict=True):
@@ -84,7 +83,7 @@ def test_no_text_leaves_the_card_or_meets_another(chromium: Browser) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS_PX)
 def test_no_word_of_a_figure_leaves_it_or_meets_another(chromium: Browser, width: int) -> None:
-    joints = [joint_report([open_run(path)]) for path in sorted(GOLDEN.iterdir())]
+    joints = [golden_joint(path.name) for path in sorted(GOLDEN.iterdir())]
     joints.append(joint_of([], [load_reference(name) for name in reference_names()]))
     plots = [(one.name, plot) for joint in joints for one in named_figures(joint) for plot in one.figure.plots]
     drawings = [draw(plot, width, colours=page_colours()) for _, plot in plots]

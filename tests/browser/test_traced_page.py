@@ -16,7 +16,7 @@ from traced_run import traced_run
 from browser.page_log import PageLog
 from drivelab.joint_report import joint_report
 from drivelab.report.html import write_html_report
-from drivelab.store.read import open_run
+from golden_reports import golden_joint
 
 pytestmark = [pytest.mark.needs_tool("chromium")]
 RUNS = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -70,7 +70,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     off = traced_run(directory / "off", levels=("off",), seed=900, title=LONG, **options)
     lost = traced_run(directory / "lost", levels=("on",), lost_events=9, **options)
     joints = {
-        "alone": joint_report([open_run(RUNS / "explained-appends")]),
+        "alone": golden_joint("explained-appends"),
         "two": joint_report([on, off]),
         "lost": joint_report([lost]),
     }

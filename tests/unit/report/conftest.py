@@ -19,26 +19,26 @@ from drivelab.analyse.summary import summarise  # noqa: E402
 from drivelab.model.estimate import Estimate  # noqa: E402
 from drivelab.model.histogram import Histogram  # noqa: E402
 from drivelab.report.content import ReportContent, TrialContent  # noqa: E402
-from drivelab.report.gather import gather  # noqa: E402
-from drivelab.store.read import StoredRun, open_run  # noqa: E402
+from drivelab.store.read import StoredRun  # noqa: E402
+from golden_reports import golden_content, golden_run  # noqa: E402
 
 
 @pytest.fixture(params=NAMES)
 def stored_run(request: pytest.FixtureRequest) -> StoredRun:
     """Each of the golden runs in turn."""
-    return open_run(GOLDEN / "runs" / request.param)
+    return golden_run(request.param)
 
 
 @pytest.fixture
 def check_run() -> StoredRun:
     """A check of a directory, with a verdict, findings and records of single I/Os."""
-    return open_run(GOLDEN / "runs" / "check-directory")
+    return golden_run("check-directory")
 
 
 @pytest.fixture
-def check_content(check_run: StoredRun) -> ReportContent:
+def check_content() -> ReportContent:
     """What the report of that check tells."""
-    return gather(check_run)
+    return golden_content("check-directory")
 
 
 @pytest.fixture

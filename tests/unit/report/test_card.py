@@ -27,6 +27,7 @@ from drivelab.report.in_short import source_words, warnings_of
 from drivelab.report.joint import Joint
 from drivelab.report.reported_findings import reported
 from drivelab.store.read import StoredRun, open_run
+from golden_reports import golden_joint
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -41,7 +42,7 @@ def words_of(svg: str) -> str:
 
 
 def test_a_card_says_what_was_asked_of_what_and_what_came_out(stored_run: StoredRun) -> None:
-    joint = joint_report([stored_run])
+    joint = golden_joint(stored_run.name)
     root = ElementTree.fromstring(card_svg(card_of(joint)))
     assert (root.get("width"), root.get("height")) == (str(WIDTH_PX), str(HEIGHT_PX))
     assert {one.tag.removeprefix(_SVG) for one in root.iter()} <= {
@@ -60,7 +61,7 @@ def test_a_card_says_what_was_asked_of_what_and_what_came_out(stored_run: Stored
 
 
 def test_a_check_says_within_how_much_of_the_drive_its_random_numbers_lay() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     (run,) = joint.runs
     trials = tuple(
         replace(trial, workload={**trial.workload, "target": {"size_bytes": 415 * 2**20}}) for trial in run.trials
@@ -73,7 +74,7 @@ def test_a_check_says_within_how_much_of_the_drive_its_random_numbers_lay() -> N
 
 
 def test_a_check_shows_its_limit_and_four_numbers() -> None:
-    card = card_of(joint_report([golden("check-directory")]))
+    card = card_of(golden_joint("check-directory"))
     assert card.outcome == "pass"
     assert card.gauge is not None
     assert (card.gauge.limit, round((card.gauge.value or 0) / 1e3)) == (10_000_000, 933)
@@ -88,7 +89,7 @@ def test_a_check_shows_its_limit_and_four_numbers() -> None:
 
 
 def test_the_rate_that_lasts_needs_no_warning() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     run = joint.runs[0]
     (deep,) = (one for one in run.trials if one.name == "sequential-write-qd8")
     left = Finding(
@@ -102,7 +103,7 @@ def test_the_rate_that_lasts_needs_no_warning() -> None:
 
 
 def test_a_check_shows_no_probe_and_marks_what_its_warnings_are_about() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     run = joint.runs[0]
     (deep,) = (one for one in run.trials if one.name == "sequential-write-qd8")
     probe = replace(deep, name="compression-random-1", label="sequential write of random data, repeat 1")
@@ -116,7 +117,7 @@ def test_a_check_shows_no_probe_and_marks_what_its_warnings_are_about() -> None:
 
 
 def test_a_rate_that_was_asked_for_has_its_good_side_on_the_right() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     threshold = {
         "trial": "sync-write-4096",
         "metric": "commits_per_s",
@@ -138,14 +139,14 @@ def test_a_rate_that_was_asked_for_has_its_good_side_on_the_right() -> None:
 
 
 def test_a_second_sentence_is_told_where_it_has_room() -> None:
-    joint = joint_report([golden("ssd-latency-scratch")])
+    joint = golden_joint("ssd-latency-scratch")
     two = ("No burst ended within 51.7 s.", "A is 2.0 times as fast as B.")
     assert card_of(replace(joint, sentences=two)).sentence == " ".join(two)
     assert card_of(replace(joint, sentences=(two[0], "A is fast, and so on. " * 10))).sentence == two[0]
 
 
 def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
-    card = card_of(joint_report([golden("ssd-latency-scratch")]))
+    card = card_of(golden_joint("ssd-latency-scratch"))
     assert card.rows is not None
     told = [(row.name, row.text.replace("\u00a0", " "), row.span) for row in card.rows.rows]
     assert told == [
@@ -156,7 +157,7 @@ def test_an_experiment_shows_a_bar_for_each_level_with_its_range() -> None:
 
 
 def test_a_number_alone_is_told_large_and_not_drawn() -> None:
-    joint = joint_report([golden("ssd-latency-scratch")])
+    joint = golden_joint("ssd-latency-scratch")
     found = joint.result_sets[0]
     few = [one for one in found.observations if one.is_judged][:1]
     card = card_of(replace(joint, result_sets=(replace(found, observations=tuple(few)),)))
@@ -167,7 +168,7 @@ def test_a_number_alone_is_told_large_and_not_drawn() -> None:
 
 
 def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> None:
-    card = card_of(joint_report([golden("write-size-two-drives")]))
+    card = card_of(golden_joint("write-size-two-drives"))
     assert card.rows is not None
     names = [row.name.partition(": ") for row in card.rows.rows]
     # of one workload and one shift: what differs in more than the size is not beside each other
@@ -175,7 +176,7 @@ def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> Non
     assert len({name[0] for name in names}) == 2
     assert card.rows.title.endswith(": median latency, write-cache on, shift 0 B; the first and the last level")
     assert re.search(r"\[(log scale|from 0)\]", words_of(card_svg(card)))
-    joint = joint_report([golden("write-size-two-drives")])
+    joint = golden_joint("write-size-two-drives")
     found = joint.result_sets[0]
     drive = found.observations[0].drive
     own = tuple(one for one in found.observations if one.drive == drive)
@@ -199,7 +200,7 @@ def test_of_many_numbers_the_ends_are_shown_and_said_to_be_some_of_them() -> Non
 
 
 def test_of_two_drives_over_a_curve_its_ends_are_shown_by_the_number_that_counts() -> None:
-    joint = joint_report([golden("write-size-two-drives")])
+    joint = golden_joint("write-size-two-drives")
     found = joint.result_sets[0]
     depths = [
         replace(
@@ -226,7 +227,7 @@ def test_of_two_drives_over_a_curve_its_ends_are_shown_by_the_number_that_counts
 
 
 def test_where_one_setting_was_changed_at_a_time_a_row_is_named_by_its_change() -> None:
-    joint = joint_report([golden("ssd-latency-scratch")])
+    joint = golden_joint("ssd-latency-scratch")
     found = joint.result_sets[0]
     first = next(one for one in found.observations if one.is_judged)
     changes = [{}, {"scheduler": "none"}, {"filesystem": "xfs"}, {"scheduler": "bfq", "throttling": "as-found"}]
@@ -277,7 +278,7 @@ def test_a_published_page_alone_says_who_published_it() -> None:
 
 def test_an_explanation_shows_the_parts_of_the_latency_in_their_order() -> None:
     content = gather(golden("explained-appends"))
-    joint = joint_report([golden("explained-appends")])
+    joint = golden_joint("explained-appends")
     traced = joint.runs[0].traced
     assert traced
     rows = rows_of_parts(replace(content, traced=traced[:1]))
@@ -288,13 +289,13 @@ def test_an_explanation_shows_the_parts_of_the_latency_in_their_order() -> None:
 
 
 def test_a_run_that_was_cut_off_says_so_before_all_else() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     cut_off = replace(joint.runs[0], facts={**joint.runs[0].facts, "status": "interrupted"})
     assert card_of(replace(joint, runs=(cut_off,))).warnings[0].startswith("Not complete: ")
 
 
 def test_what_is_told_of_a_check_stands_above_what_limits_it() -> None:
-    card = card_of(joint_report([golden("check-directory")]))
+    card = card_of(golden_joint("check-directory"))
     svg = ElementTree.fromstring(card_svg(replace(card, warnings=("One warning", "Two warnings"))))
     texts = [(float(one.get("y", 0)), one.text or "") for one in svg.iter(f"{_SVG}text")]
     one, two, source = (next(y for y, text in texts if text.startswith(word)) for word in ("One", "Two", "measured"))
@@ -303,7 +304,7 @@ def test_what_is_told_of_a_check_stands_above_what_limits_it() -> None:
 
 
 def test_every_simulated_drive_is_told_and_none_was_measured() -> None:
-    joint = joint_report([golden("write-size-two-drives")])
+    joint = golden_joint("write-size-two-drives")
     run, of_run = joint.runs[0], joint.result_sets[0]
     targets = [
         {**one, "facts_before": {**one["facts_before"], "text": f"sim:{place}", "simulated": {"title": "A model"}}}
@@ -349,7 +350,7 @@ def test_a_card_without_anything_is_a_picture_too() -> None:
 
 
 def test_a_png_has_the_size_that_is_shared(tmp_path: Path) -> None:
-    data = write_card(joint_report([golden("check-directory")]), tmp_path / "card.PNG").read_bytes()
+    data = write_card(golden_joint("check-directory"), tmp_path / "card.PNG").read_bytes()
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert struct.unpack(">II", data[16:24]) == (WIDTH_PX, HEIGHT_PX)
 
@@ -358,7 +359,7 @@ def test_a_png_without_what_makes_it_is_an_error_and_an_svg_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     write_card(joint, tmp_path / "card.svg")
     with pytest.raises(DrivelabError, match="O803"):
         write_card(joint, tmp_path / "card.png")

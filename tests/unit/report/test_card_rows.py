@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from made_up_results import levels, observed, result_set
 
-from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY
@@ -22,13 +21,13 @@ from drivelab.report.card.rows import Row, Rows, rows_of_bursts, rows_of_overall
 from drivelab.report.finding_lines import finding_lines
 from drivelab.report.reported_findings import reported
 from drivelab.report.sentences.overall import overall_sentences
-from drivelab.store.read import open_run
+from golden_reports import golden_joint
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
 
 def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
-    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+    run = golden_joint("check-directory").runs[0]
 
     def of(target: str, average: float, *metrics: str, is_steady: bool = True) -> PhaseRounds:
         window = FiveRounds(average, 0.05, 0.02, 1.0, is_steady)
@@ -58,7 +57,7 @@ def test_of_rounds_what_is_tracked_is_drawn_a_row_for_each_target() -> None:
 
 
 def test_of_pauses_the_rates_are_drawn_that_the_sentence_tells() -> None:
-    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+    run = golden_joint("check-directory").runs[0]
     second = 10**9
     rates = {"wait": RepeatedMetric(3256 / 11, 0.0, 0.0, "1/s", 1), "baseline": RepeatedMetric(3e3, 2e3, 4e3, "1/s", 5)}
     combinations = [
@@ -75,7 +74,7 @@ def test_of_pauses_the_rates_are_drawn_that_the_sentence_tells() -> None:
 
 
 def test_what_is_told_of_all_workloads_is_drawn_of_all_of_them() -> None:
-    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+    run = golden_joint("check-directory").runs[0]
 
     def pair(baseline: str, level: str, *ratio: float) -> LevelEffect:
         estimate = Estimate(*ratio, "1", 3, 3.0, "made up")  # type: ignore[arg-type]
@@ -103,7 +102,7 @@ def test_what_is_told_of_all_workloads_is_drawn_of_all_of_them() -> None:
 
 
 def test_of_bursts_the_rates_are_drawn_that_the_sentences_tell() -> None:
-    run = joint_report([open_run(GOLDEN / "check-directory")]).runs[0]
+    run = golden_joint("check-directory").runs[0]
     ended = TokenBucket("bucket", "I/Os", 30.0, 3e6, 3000.0, 300.0, lasts_s=2000.0, base_range_per_s=(290.0, 310.0))
     constant = [TokenBucket("no end", "I/Os", 20.0, 1e6, 6e5), TokenBucket("no end", "bytes", 20.0, 1e9, 2e9)]
 
@@ -121,7 +120,7 @@ def test_of_bursts_the_rates_are_drawn_that_the_sentences_tell() -> None:
 
 
 def test_of_bursts_of_one_drive_the_numbers_of_its_table_are_told_large() -> None:
-    joint = joint_report([open_run(GOLDEN / "ssd-latency-scratch")])
+    joint = golden_joint("ssd-latency-scratch")
     ended = TokenBucket("bucket", "I/Os", 30.0, 3e6, 3000.0, 300.0, lasts_s=2000.0, base_range_per_s=(290.0, 310.0))
     empty = TokenBucket("empty", "I/Os", 30.0, 3e6, None, 300.0)
     constant = TokenBucket("no end", "bytes", 20.0, 1e9, 1.34e8)
@@ -157,7 +156,7 @@ def test_what_tells_long_names_apart_and_wide_intervals_have_room() -> None:
 
 
 def test_marks_of_unlike_numbers_have_a_line_each() -> None:
-    joint = joint_report([open_run(GOLDEN / "check-directory")])
+    joint = golden_joint("check-directory")
     (run,) = joint.runs
     drawn = [row.name for row in card_of(joint).numbers]
     shown = [trial.name for trial in run.trials if any(name.startswith(trial.label) for name in drawn)]
@@ -176,7 +175,7 @@ def test_marks_of_unlike_numbers_have_a_line_each() -> None:
 
 
 def test_marks_of_one_kind_share_a_line_and_leave_room_for_another_warning() -> None:
-    joint = joint_report([open_run(GOLDEN / "check-directory")])
+    joint = golden_joint("check-directory")
     (run,) = joint.runs
     text = "this trial was not alone: others used {} of 2 processors, and tasks waited for a processor {} % of the time"
     drawn = [row.name for row in card_of(joint).numbers]

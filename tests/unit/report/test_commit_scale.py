@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from drivelab.analyse.forecast import commit_rate
-from drivelab.joint_report import joint_report
 from drivelab.model.commit_scale import MARKS
 from drivelab.model.estimate import Estimate
 from drivelab.model.programs import PROGRAMS
@@ -19,6 +18,7 @@ from drivelab.report.in_short import hero_of
 from drivelab.report.joint_page import joint_page_of
 from drivelab.report.markdown.report import write_markdown_report
 from drivelab.store.read import StoredRun, open_run
+from golden_reports import golden_joint
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
@@ -39,7 +39,7 @@ def committing(names: tuple[str, ...], checks: tuple[object, ...] = ()) -> dict[
 
 
 def test_a_need_without_a_limit_is_held_against_published_drives(tmp_path: Path) -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     joint = replace(joint, runs=(replace(joint.runs[0], verdict=committing(("postgres",))),))
     hero, page, card = hero_of(joint), joint_page_of(joint), card_of(joint)
     assert hero is not None
@@ -79,7 +79,7 @@ def test_published_drives_are_placed_with_the_own_time_of_the_computer_that_was_
 
 
 def test_a_simulated_drive_is_on_the_scale_by_its_name() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     target = {"label": "sim:gp2-100", "facts_before": {"simulated": {"title": "A model"}}}
     run = joint.runs[0]
     run = replace(run, verdict=committing(("postgres",)), facts={**run.facts, "targets": [target]})
@@ -91,7 +91,7 @@ def test_a_simulated_drive_is_on_the_scale_by_its_name() -> None:
 
 
 def test_two_needs_without_a_limit_are_a_bar_each_and_a_need_with_one_is_none() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     two = replace(joint.runs[0], verdict=committing(("postgres", "mariadb")))
     rows = rows_of_commits(two, "sda")
     assert rows is not None

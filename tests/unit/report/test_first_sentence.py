@@ -19,7 +19,7 @@ from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.sentences.comparison_answer import answers
 from drivelab.report.sentences.explanation_difference import difference_sentences
 from drivelab.report.sentences.run import run_sentences
-from drivelab.store.read import open_run
+from golden_reports import golden_joint, golden_run
 
 RUNS = sorted((Path(__file__).resolve().parents[2] / "golden" / "runs").iterdir())
 WORDS_MAX = 30
@@ -36,7 +36,7 @@ def word_count(sentence: str) -> int:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
 def test_a_stored_run_begins_with_a_short_sentence(run: Path) -> None:
-    joint = joint_report([open_run(run)])
+    joint = golden_joint(run.name)
     assert 0 < word_count(joint.sentences[0]) <= WORDS_MAX
     in_terminal = run_sentences(joint.runs[0].answer)
     assert not in_terminal or word_count(in_terminal[0]) <= WORDS_MAX
@@ -56,19 +56,19 @@ def test_a_published_page_begins_with_a_short_sentence(page: str) -> None:
 
 @pytest.mark.parametrize("pair", list(combinations(RUNS, 2)), ids=lambda pair: "+".join(path.name for path in pair))
 def test_a_report_of_two_runs_begins_with_a_short_sentence(pair: tuple[Path, Path]) -> None:
-    first, *others = joint_report([open_run(run) for run in pair]).sentences
+    first, *others = golden_joint(*(run.name for run in pair)).sentences
     assert 0 < word_count(first) <= WORDS_MAX
     assert all(sentence.endswith(".") for sentence in (first, *others))
 
 
 @pytest.mark.parametrize("pair", list(permutations(RUNS, 2)), ids=lambda pair: "+".join(path.name for path in pair))
 def test_a_comparison_begins_with_a_short_sentence(pair: tuple[Path, Path]) -> None:
-    base, new = map(open_run, pair)
+    base, new = (golden_run(run.name) for run in pair)
     assert 0 < word_count(answers(compare_runs([base], [new]))[0]) <= WORDS_MAX
 
 
 def test_a_difference_of_traced_runs_begins_with_a_short_sentence() -> None:
-    run = open_run(next(path for path in RUNS if path.name == "explained-appends"))
+    run = golden_run("explained-appends")
     found = explanation_differences(run, run)
     assert found
     assert all(0 < word_count(difference_sentences(one)[0]) <= WORDS_MAX for one in found)
@@ -89,12 +89,12 @@ def test_a_part_that_differs_for_sure_leads_where_the_whole_may_be_chance() -> N
 
 def test_runs_beside_all_pages_begin_with_a_short_sentence() -> None:
     pages = [load_reference(page) for page in reference_names()]
-    for runs in ([], [open_run(RUNS[-1])]):
+    for runs in ([], [golden_run(RUNS[-1].name)]):
         assert 0 < word_count(joint_report(runs, pages).sentences[0]) <= WORDS_MAX
 
 
 def test_a_forecast_of_many_clients_is_told_in_two_sentences() -> None:
-    content = joint_report([open_run(RUNS[0])]).runs[0]
+    content = golden_joint(RUNS[0].name).runs[0]
     verdict = {"need": "postgres", "outcome": "no_limit", "sentence": POSTGRES, "checks": ()}
     told = answer_of(verdict, content.trials, replace(content, findings=()).findings)
     assert word_count(told.sentence) <= WORDS_MAX
@@ -117,7 +117,7 @@ def test_a_long_sentence_ends_where_its_clause_does_and_loses_ranges_before_anyt
 
 
 def test_no_answer_is_in_words_that_a_reader_stumbles_over() -> None:
-    told = [joint_report([open_run(run) for run in runs]).sentences for runs in ([one] for one in RUNS)]
+    told = [golden_joint(run.name).sentences for run in RUNS]
     assert not any("from chance" in sentence for sentences in told for sentence in sentences)
     assert any("settle it" in sentence for sentences in told for sentence in sentences)
     assert any("is clear" in sentence for sentences in told for sentence in sentences)

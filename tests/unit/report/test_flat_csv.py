@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from drivelab.answers.result_set import result_set_of
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import Observation, ResultSet
@@ -19,6 +18,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.named_figures import named_figures
 from drivelab.report.tables.table import Table, TableColumn, text_rows
 from drivelab.store.read import StoredRun
+from golden_reports import golden_answer
 
 
 def number(value: float | None, low: float | None = None, high: float | None = None) -> Estimate:
@@ -82,7 +82,7 @@ def test_a_row_has_a_number_and_everything_that_it_is_about(tmp_path: Path) -> N
 
 
 def test_every_observation_of_runs_and_pages_has_its_row(stored_run: StoredRun) -> None:
-    own = result_set_of(stored_run, answer_of_run(stored_run, SHOWN_METRICS))
+    own = result_set_of(stored_run, golden_answer(stored_run.name))
     page = ResultSet("reference:page", "P", "Q", "S", is_reference=True, observations=(observation(printed="~8"),))
     table = flat_table([own, page])
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -127,7 +127,7 @@ def test_quotes_commas_and_line_ends_survive(tmp_path: Path) -> None:
 
 
 def test_a_directory_takes_a_file_for_every_table_and_figure(stored_run: StoredRun, tmp_path: Path) -> None:
-    answer = answer_of_run(stored_run, SHOWN_METRICS)
+    answer = golden_answer(stored_run.name)
     content = gather(stored_run, answer if "plan" in stored_run.run_json else None)
     own = Table("../own", "Own", (TableColumn("x"),), text_rows([["1"]]))
     drawn = Figure("drawn", "Drawn", "", (), DataTable(("a",), [[1]]))

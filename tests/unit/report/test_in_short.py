@@ -13,6 +13,7 @@ from drivelab.report.finding_lines import FindingLine
 from drivelab.report.headline import busy_words, what_is_missing
 from drivelab.report.in_short import warnings_of
 from drivelab.store.read import StoredRun, open_run
+from golden_reports import golden_joint
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
@@ -22,7 +23,7 @@ def golden(name: str) -> StoredRun:
 
 
 def test_a_busy_machine_is_told_on_the_card_and_in_short() -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     run = joint.runs[0]
     busy = {"processors": {"count": 2, "busy": 1.4, "own": 0.1, "kernel_threads": 0.0, "duration_ns": 1e9}}
     trials = tuple(replace(one, context=busy) for one in run.trials)
@@ -35,7 +36,7 @@ def test_a_busy_machine_is_told_on_the_card_and_in_short() -> None:
 
 
 def test_programs_that_kept_the_machine_busy_are_named() -> None:
-    (run,) = joint_report([golden("check-directory")]).runs
+    (run,) = golden_joint("check-directory").runs
     processors = {"count": 2, "busy": 1.4, "own": 0.1, "kernel_threads": 0.0, "duration_ns": 1e9}
     users = [{"name": name, "processors": used} for name, used in (("make", 0.4), ("cc1", 0.8), ("sshd", 0.1))]
     context = {"processors": processors, "other_programs": {"busiest": users}}
@@ -44,7 +45,7 @@ def test_programs_that_kept_the_machine_busy_are_named() -> None:
 
 
 def test_a_trial_that_failed_makes_a_run_incomplete_once(tmp_path: Path) -> None:
-    joint = joint_report([golden("check-directory")])
+    joint = golden_joint("check-directory")
     run = joint.runs[0]
     failures = {"0099-late": "error[E306] the file needs 256 MiB more, but its file system has 249 MiB free"}
     count = run.all_trial_count + 1
@@ -85,7 +86,7 @@ def test_what_only_one_of_several_runs_has_is_said_of_that_one(tmp_path: Path) -
 
 def test_where_few_warnings_are_shown_none_is_for_one_run_alone() -> None:
     """Of a quiet run with three small ones and a disturbed run the reader of three lines saw the quiet one's only."""
-    joint = joint_report([golden("check-directory"), golden("check-hostile-names")])
+    joint = golden_joint("check-directory", "check-hostile-names")
     quiet, disturbed = joint.runs
     small = tuple(FindingLine("warning", f"a small thing {number}", code=f"small-{number}") for number in range(3))
     grave = (FindingLine("warning", "others wrote 235 times as much", code="foreign-work"),)

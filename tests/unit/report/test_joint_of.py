@@ -22,6 +22,7 @@ from drivelab.report.run_differences import run_differences
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
 from drivelab.store.read import open_run
+from golden_reports import golden_joint
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 
@@ -36,7 +37,7 @@ def drive(serial: str, **changes: object) -> dict[str, object]:
 
 
 def test_one_run_keeps_its_own_question_and_answer() -> None:
-    joint = joint_report([open_run(RUNS / "settings-scan-drive")])
+    joint = golden_joint("settings-scan-drive")
     assert joint.question == "Which setting changes what one durable byte costs?"
     assert joint.sentences == (
         (
@@ -54,8 +55,8 @@ def test_one_run_keeps_its_own_question_and_answer() -> None:
 
 
 def test_runs_of_one_drive_with_one_question_are_answered_once() -> None:
-    run = open_run(RUNS / "queue-depth-grid")
-    alone, joint = joint_report([run]), joint_report([run, run, run])
+    name = "queue-depth-grid"
+    alone, joint = golden_joint(name), golden_joint(name, name, name)
     assert joint.question == alone.question
     (name,) = {drive.name.partition(" (")[0] for one in joint.result_sets for drive in one.drives}
     assert joint.sentences[0] == f"{name} (3 runs): {alone.sentences[0]}"
@@ -73,7 +74,7 @@ def test_several_runs_are_compared_and_told_in_the_order_given() -> None:
 
 
 def test_runs_with_nothing_in_common_say_so_and_tell_their_own() -> None:
-    joint = joint_report([open_run(RUNS / name) for name in ("fill-level-drive", "settings-scan-drive")])
+    joint = golden_joint("fill-level-drive", "settings-scan-drive")
     assert joint.sentences[0] == NOTHING_IN_COMMON
     assert joint.sentences[1].startswith("fill-level-drive: 8 MiB random writes: 478 MB/s at fill level 20 %")
     assert joint.sentences[2].startswith("settings-scan-drive: 1 byte appended")

@@ -26,6 +26,7 @@ from drivelab.report.joint_page import RUN_BYTES, joint_page_of
 from drivelab.report.reported_findings import reported
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.store.read import open_run
+from golden_reports import golden_joint
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 PAGE_BYTES_MAX = 8_000_000
@@ -113,7 +114,7 @@ def test_the_page_of_all_runs_and_pages_is_of_bearable_size(golden_page: tuple[s
 def test_runs_that_would_make_the_page_too_heavy_come_without_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    joint = joint_report([open_run(RUNS / name) for name in ("check-hostile-names", "ssd-latency-scratch")])
+    joint = golden_joint("check-hostile-names", "ssd-latency-scratch")
     monkeypatch.setattr(joint_page, "ROOM_BYTES", PAGE_BYTES_MAX)
     whole = joint_page_of(joint)
     used = sum(page.figure_bytes for page in whole.runs) + sum(placed.byte_count for placed in whole.figures)
@@ -130,16 +131,14 @@ def test_runs_that_would_make_the_page_too_heavy_come_without_figures(
 
 
 def test_variances_and_what_one_repeat_does_not_tell_stand_on_the_page_of_a_run(tmp_path: Path) -> None:
-    text, _ = written(joint_report([open_run(RUNS / "write-size-two-drives")]), tmp_path)
+    text, _ = written(golden_joint("write-size-two-drives"), tmp_path)
     begin = text.index("<summary>For statisticians</summary>")
     titles = [place.start() for place in re.finditer("Which factor matters how much", text)]
     # closed, at the end of the numbers
     assert begin < min(titles) < max(titles) < text.index("</details>", max(titles)) < text.index("More figures</h2>")
     assert text[:begin].endswith('<details class="part">')
     assert "would come again was not tried, as there was 1 repeat." in text
-    several, _ = written(
-        joint_report([open_run(RUNS / "write-size-two-drives"), open_run(RUNS / "queue-depth-grid")]), tmp_path
-    )
+    several, _ = written(golden_joint("write-size-two-drives", "queue-depth-grid"), tmp_path)
     assert several.count("For statisticians") == 1
 
 
@@ -158,7 +157,7 @@ def test_hostile_names_of_drives_hosts_and_levels_are_text(tmp_path: Path) -> No
         one = observed(name, 50 + number, 45, 90, levels={"filesystem": HOSTILE}, title=HOSTILE, note=HOSTILE)
         sets.append(result_set(f"{HOSTILE}{number}", one, question=HOSTILE, source=HOSTILE, notes=(HOSTILE,)))
     page = replace(sets[1], is_reference=True)
-    contents = joint_report([open_run(RUNS / "check-hostile-names")]).runs
+    contents = golden_joint("check-hostile-names").runs
     run = replace(contents[0], name=f"{HOSTILE}0", question=HOSTILE)
     joint = joint_of([run], [sets[0], page])
     _, elements = written(joint, tmp_path)
@@ -170,7 +169,7 @@ def test_hostile_names_of_drives_hosts_and_levels_are_text(tmp_path: Path) -> No
 
 
 def test_courses_are_open_where_a_finding_of_few_trials_is_about_them() -> None:
-    joint = joint_report([open_run(RUNS / "ssd-latency-scratch")])
+    joint = golden_joint("ssd-latency-scratch")
     for count, is_open in ((0, False), (2, True), (40, False)):
         findings = reported([Finding("drift", "warning", "it rose", f"trial-{number}") for number in range(count)])
         page = joint_page_of(replace(joint, runs=(replace(joint.runs[0], findings=findings),)))
@@ -211,7 +210,7 @@ def test_a_figure_of_many_drawings_shows_the_first_and_folds_the_rest(tmp_path: 
 
 
 def test_a_single_run_carries_the_published_tables_folded(tmp_path: Path) -> None:
-    joint = joint_report([open_run(RUNS / "settings-scan-drive")])
+    joint = golden_joint("settings-scan-drive")
     text, elements = written(joint, tmp_path)
     folded = text.index('<details class="part published">')
     assert text.index('id="numbers"') < folded < text.index(f'id="table-{joint.tables[0].key}"')

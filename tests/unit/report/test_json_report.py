@@ -14,7 +14,6 @@ import pytest
 
 from drivelab.answers.explanations import explanation_differences, explanations_of
 from drivelab.answers.result_set import result_set_of
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import LevelEffect
 from drivelab.report.gather import gather
@@ -22,6 +21,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.json_report import SCHEMA, plain, report_json
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.store.read import StoredRun
+from golden_reports import golden_answer
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "report_json.md"
 # what is below these is described elsewhere, or its keys are names
@@ -49,7 +49,7 @@ EFFECT = LevelEffect(
 @pytest.fixture
 def joint(stored_run: StoredRun) -> Joint:
     """A report of one golden run with a table of its own."""
-    answer = answer_of_run(stored_run, SHOWN_METRICS)
+    answer = golden_answer(stored_run.name)
     content = gather(stored_run, answer if "plan" in stored_run.run_json else None, explanations_of(stored_run))
     cell = TableCell("1.5", "1.4–1.6", is_best=True, notes=(1,))
     own = Table("own", "Own", (TableColumn("x", "ms", is_number=True),), ((cell,),), notes=("why",))

@@ -17,13 +17,13 @@ from drivelab.model.errors import DrivelabError
 from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.content import ReportContent
 from drivelab.report.figures.figure import DataTable, Figure, Plot
-from drivelab.report.gather import gather
 from drivelab.report.joint import Joint
 from drivelab.report.joint_of import joint_of
 from drivelab.report.named_figures import NamedFigure, named_figures
 from drivelab.report.static_figure import PNG_SCALE, WIDTH_PX, FigureFile, page_colours, plot_svg, write_figures
 from drivelab.report.svg.drawing import draw
 from drivelab.store.read import StoredRun
+from golden_reports import golden_content
 
 HOSTILE = "</text><script>alert(1)</script><a href='http://x'>\x1b[31m&amp; \ud800\x00"
 ELEMENTS = {
@@ -80,7 +80,7 @@ def joint_of_one(content: ReportContent) -> Joint:
 
 
 def test_every_figure_of_a_run_is_drawn_with_its_axes_and_all_its_marks(stored_run: StoredRun, tmp_path: Path) -> None:
-    named = named_figures(joint_of_one(gather(stored_run)))
+    named = named_figures(joint_of_one(golden_content(stored_run.name)))
     written = write_figures([(one.name, one.figure) for one in named], tmp_path / "figures")
     assert len(written) == sum(len(one.figure.plots) for one in named) > 0
     for one in written:
@@ -100,7 +100,7 @@ def test_every_published_figure_is_drawn_with_its_axes() -> None:
 
 
 def test_what_is_told_of_each_point_is_what_the_figure_says(stored_run: StoredRun) -> None:
-    for one in named_figures(joint_of_one(gather(stored_run))):
+    for one in named_figures(joint_of_one(golden_content(stored_run.name))):
         for plot in one.figure.plots:
             told = draw(plot, WIDTH_PX).told
             count = sum(len(points["text"]) for points in told)
@@ -122,7 +122,7 @@ def _told_count(trace: Any) -> int:
 
 
 def test_the_same_picture_has_the_same_bytes(stored_run: StoredRun) -> None:
-    for one in named_figures(joint_of_one(gather(stored_run))):
+    for one in named_figures(joint_of_one(golden_content(stored_run.name))):
         drawn = [[plot_svg(plot, one.figure.title) for plot in one.figure.plots] for _ in range(2)]
         assert drawn[0] == drawn[1]
 

@@ -38,6 +38,7 @@ from drivelab.report.tables.trace_conduct import trace_conduct_table
 from drivelab.report.terminal.comparison import comparison_text
 from drivelab.report.terminal.explanation_difference import parts_lines
 from drivelab.store.read import StoredRun, open_run
+from golden_reports import golden_joint
 
 RUNS = Path(__file__).resolve().parents[2] / "golden" / "runs"
 FIGURES = {"waterfall", "parts-over-time", "part-cdf", "offset-map"}
@@ -47,7 +48,7 @@ TABLES = ["parts", "device-work", "trace-conduct"]
 @pytest.fixture(scope="module")
 def explained() -> Joint:
     """The report of the stored run that was traced."""
-    return joint_report([open_run(RUNS / "explained-appends")])
+    return golden_joint("explained-appends")
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from drivelab.report.markdown.report import write_markdown_report
 from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.store.read import StoredRun, open_run
+from golden_reports import golden_joint
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs"
 _PICTURE = re.compile(r"!\[[^]]*\]\(([^)]*)\)")
@@ -24,7 +25,7 @@ def brief(run: StoredRun, path: Path, **more: object) -> list[str]:
 
 
 def test_a_run_in_short_is_an_answer_a_table_and_a_source(stored_run: StoredRun, tmp_path: Path) -> None:
-    joint = joint_report([stored_run])
+    joint = golden_joint(stored_run.name)
     lines = brief(stored_run, tmp_path / "brief.md")
     assert len(lines) <= LINES_MAX
     assert lines[0].startswith("# ")
@@ -117,7 +118,7 @@ def test_warnings_are_three_at_most_the_gravest_first(tmp_path: Path) -> None:
 
 
 def test_its_one_picture_is_called_after_what_it_shows(tmp_path: Path) -> None:
-    joint = joint_report([open_run(GOLDEN / "ssd-latency-scratch")])
+    joint = golden_joint("ssd-latency-scratch")
     text = write_markdown_report(joint, tmp_path / "brief.md", "svg", is_brief=True).read_text()
     assert _PICTURE.findall(text) == ["brief-figures/512-b-written-fdatasync-latency.svg"]
     assert [path.name for path in (tmp_path / "brief-figures").iterdir()] == ["512-b-written-fdatasync-latency.svg"]

@@ -16,7 +16,7 @@ from drivelab.report.joint_page import joint_page_of
 from drivelab.report.sentences.flush_model import DRIVES_TOLD, flush_sentences
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.flush_model import flush_model_tables
-from drivelab.store.read import open_run
+from golden_reports import golden_joint
 from made_result_sets import column_texts
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
@@ -112,11 +112,11 @@ def test_a_report_of_the_page_has_them() -> None:
 
 
 def test_the_page_of_a_run_shows_them_apart_from_published_forms() -> None:
-    page = joint_page_of(joint_report([open_run(RUNS / "ssd-latency-scratch")]))
+    page = joint_page_of(golden_joint("ssd-latency-scratch"))
     assert [placed.table.key for placed in page.models] == ["flush-model", "flush-model-predictions"]
     assert "pivot" in {placed.table.key for placed in page.forms}
     assert page.alone is not None
     (told_of_costs,) = [sentence for sentence in page.alone.answer.sentences if "a write" in sentence]
     assert told_of_costs == page.joint.sentences[-1]
-    other = joint_page_of(joint_report([open_run(RUNS / "fill-level-drive")]))
+    other = joint_page_of(golden_joint("fill-level-drive"))
     assert other.models == ()

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.joint_report import joint_report
 from drivelab.model.judged_metric import DURATION
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.sentences.run import plain_text, run_sentences
 from drivelab.report.sentences.targets import target_sentences
-from drivelab.store.read import open_run
+from golden_reports import golden_joint
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
 LATENCY, THROUGHPUT = "total_latency_ns_p50", "throughput_bytes_per_s"
@@ -186,7 +185,7 @@ def test_one_number_is_told_as_in_the_table(size: int, told: str) -> None:
 
 @pytest.mark.parametrize("where", ["page", "terminal"])
 def test_a_stored_run_of_two_drives_begins_with_them(where: str) -> None:
-    joint = joint_report([open_run(RUNS / "write-size-two-drives")])
+    joint = golden_joint("write-size-two-drives")
     sentences = joint.sentences if where == "page" else run_sentences(joint.runs[0].answer)
     of_drives, of_first, of_second = map(plain_text, sentences)
     what = "Larger writes take longer: write + fdatasync in reserved space (shift 0 B, write-cache on)"

@@ -23,6 +23,7 @@ from drivelab.report.tables.published import published_tables
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.store.read import open_run
+from golden_reports import golden_answer, golden_run
 from made_result_sets import latencies, result_set
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
@@ -104,8 +105,7 @@ def test_a_terminal_gets_no_control_characters_and_80_columns(hostile: Table) ->
 @pytest.mark.parametrize("run", sorted(path.name for path in RUNS.iterdir()))
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_every_table_fits_the_terminal_and_loses_no_number(run: str, width: int) -> None:
-    stored = open_run(RUNS / run)
-    for table in published_tables([result_set_of(stored, answer_of_run(stored, SHOWN_METRICS))]):
+    for table in published_tables([result_set_of(golden_run(run), golden_answer(run))]):
         text = on_terminal(table, width, plain=True)
         assert text.isascii()
         assert max(map(len, text.splitlines())) <= width

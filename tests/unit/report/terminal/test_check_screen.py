@@ -9,10 +9,10 @@ import pytest
 from drivelab.model.finding import Finding
 from drivelab.report.content import ReportContent
 from drivelab.report.finding_lines import finding_lines
-from drivelab.report.gather import gather
 from drivelab.report.joint_of import own_sentences
 from drivelab.report.reported_findings import reported
 from drivelab.store.read import StoredRun
+from golden_reports import golden_content
 from unit.report.terminal.check_screens import LINES_MAX, MakeEstimate, check_of, need, shown, whole_check
 
 
@@ -109,7 +109,7 @@ def test_a_need_without_a_limit_says_how_to_have_one(whole: ReportContent) -> No
 
 
 def test_every_stored_check_fits(stored_run: StoredRun) -> None:
-    content = gather(stored_run)
+    content = golden_content(stored_run.name)
     if (content.facts.get("experiment") or {}).get("name") != "check":
         content = replace(content, trials=content.trials[:4])
     assert max(map(len, shown(content))) <= 80

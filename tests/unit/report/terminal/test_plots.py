@@ -12,12 +12,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from drivelab.answers.result_set import result_set_of
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_results
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMetric, RunAnswer
 from drivelab.report.content import ReportContent
-from drivelab.report.gather import gather
 from drivelab.report.terminal.bars import ROWS_MAX, Bar, BarGroup, bar_plot
 from drivelab.report.terminal.curve import ROWS, curve_plot
 from drivelab.report.terminal.effects import effects_plot
@@ -26,6 +24,7 @@ from drivelab.report.terminal.scale import ASCII, UNICODE, Scale, TextPlot, tick
 from drivelab.report.terminal.size_series import Panel, SizePoint, SizeSeries
 from drivelab.report.terminal.text import render_content, text_console
 from drivelab.store.read import StoredRun, open_run
+from golden_reports import golden_answer, golden_content
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "runs"
 WIDTHS = (40, 60, 80, 100, 200)
@@ -55,7 +54,7 @@ def effect(level: str, value: float, low: float | None, high: float | None, verd
 
 
 def test_no_line_is_wider_than_the_terminal(stored_run: StoredRun) -> None:
-    answer, trials = answer_of_run(stored_run, SHOWN_METRICS), gather(stored_run).trials
+    answer, trials = golden_answer(stored_run.name), golden_content(stored_run.name).trials
     sets = [replace(result_set_of(stored_run, answer), key=f"run-{number}") for number in range(3)]
     for width, plain in product(WIDTHS, (False, True)):
         own = TextPlots(answer, trials, plain=plain).plots(width)
@@ -68,9 +67,9 @@ def test_no_line_is_wider_than_the_terminal(stored_run: StoredRun) -> None:
 
 
 def test_a_console_prints_them_for_its_width_without_colour(stored_run: StoredRun) -> None:
-    answer = answer_of_run(stored_run, SHOWN_METRICS)
+    answer = golden_answer(stored_run.name)
     file = io.StringIO()
-    plots = TextPlots(answer, gather(stored_run).trials)
+    plots = TextPlots(answer, golden_content(stored_run.name).trials)
     Console(file=file, width=60).print(plots, end="")
     text = file.getvalue()
     assert "\x1b" not in text

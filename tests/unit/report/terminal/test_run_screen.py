@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.run_results import print_screen
 from drivelab.model.judged_metric import MEAN_LATENCY, RATE
 from drivelab.model.rounds import PhaseRounds, TrackedSeries
@@ -20,7 +19,7 @@ from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.combinations_table import combinations_table
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.terminal.run_screen import render_run_screen, warning_lines
-from drivelab.store.read import open_run
+from golden_reports import golden_answer, golden_run
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
 WITH_COMBINATIONS = (
@@ -38,8 +37,7 @@ LINES_BEHIND = 2
 
 def screen(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("COLUMNS", "80")
-    run = open_run(RUNS / name)
-    print_screen(run, answer_of_run(run, SHOWN_METRICS))
+    print_screen(golden_run(name), golden_answer(name))
     return capsys.readouterr().out.splitlines()
 
 

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.main import run
 from drivelab.cli.run_results import print_screen
 from drivelab.model.errors import EXIT_OK, EXIT_USAGE
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.terminal.run_screen import warning_lines, with_drifts
-from drivelab.store.read import open_run
+from golden_reports import golden_answer, golden_run
 
 RUNS = Path(__file__).resolve().parents[3] / "golden" / "runs"
 SCAN = RUNS / "settings-scan-drive"
@@ -38,17 +37,15 @@ def test_details_are_for_the_text(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_first_screen_says_that_the_drive_drifted_and_that_trials_were_short(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stored = open_run(SCAN)
-    print_screen(stored, answer_of_run(stored, SHOWN_METRICS))
+    print_screen(golden_run(SCAN.name), golden_answer(SCAN.name))
     lines = capsys.readouterr().out.splitlines()
     assert "! the reference drifted: median latency +28 % over 6 repeats (more than chance)" in lines
     assert "! it was measured for 400 ms [in 31 of 31 trials]" in lines
 
 
 def test_a_level_that_was_not_taken_is_called_so_and_nobody_is_blamed(capsys: pytest.CaptureFixture[str]) -> None:
-    stored = open_run(SCAN)
-    answer = answer_of_run(stored, SHOWN_METRICS)
-    print_screen(stored, answer)
+    answer = golden_answer(SCAN.name)
+    print_screen(golden_run(SCAN.name), answer)
     text = capsys.readouterr().out
     # a scheduler is the kernel's
     assert "not taken by the drive" not in text.lower()
@@ -60,7 +57,7 @@ def test_a_level_that_was_not_taken_is_called_so_and_nobody_is_blamed(capsys: py
 
 
 def test_a_drift_that_is_a_finding_too_is_told_once() -> None:
-    answer = answer_of_run(open_run(SCAN), SHOWN_METRICS)
+    answer = golden_answer(SCAN.name)
     found = [FindingLine("warning", "the reference did not stay the same", code="reference-drift")]
     (line,) = with_drifts(answer, [*found])
     assert "+28 %" in line.text

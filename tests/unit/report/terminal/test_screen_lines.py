@@ -10,17 +10,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli import run_results
 from drivelab.cli.check_screen import print_screen
 from drivelab.model.finding import Finding
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.report.finding_lines import FindingLine
-from drivelab.report.gather import gather
 from drivelab.report.reported_findings import reported
 from drivelab.report.terminal.check_screen import render_check_screen
 from drivelab.report.terminal.run_screen import render_run_screen
-from drivelab.store.read import open_run
+from golden_reports import golden_answer, golden_content, golden_run
 
 RUNS = sorted((Path(__file__).resolve().parents[3] / "golden" / "runs").iterdir())
 CHECK_MAX, RUN_MAX = 25, 30
@@ -32,11 +30,10 @@ def is_check(run: Path) -> bool:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
 def test_a_stored_run_prints_a_screen(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stored = open_run(run)
     if is_check(run):
-        print_screen(gather(stored), run)
+        print_screen(golden_content(run.name), run)
     else:
-        run_results.print_screen(stored, answer_of_run(stored, SHOWN_METRICS))
+        run_results.print_screen(golden_run(run.name), golden_answer(run.name))
     # "report: ..." follows
     lines = capsys.readouterr().out.splitlines()
     assert 5 < len(lines) + 1 <= (CHECK_MAX if is_check(run) else RUN_MAX)
@@ -81,7 +78,7 @@ def test_a_run_that_is_not_complete_says_so_before_its_answer() -> None:
 
 
 def test_a_check_with_many_undecided_needs_names_all_of_them() -> None:
-    content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
+    content = golden_content("check-directory")
     titles = [f"need {number}" for number in range(9)]
     needs = [
         {"need": title, "title": title, "outcome": "undecided", "sentence": f"{title}: {'not enough is known ' * 4}"}
@@ -98,7 +95,7 @@ def test_a_check_with_many_undecided_needs_names_all_of_them() -> None:
 
 @pytest.mark.parametrize("width", [80, 70, 60, 50])
 def test_a_narrow_console_loses_columns_and_no_digits(width: int) -> None:
-    content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
+    content = golden_content("check-directory")
     console = Console(width=width, file=io.StringIO(), color_system=None)
     with console.capture() as capture:
         console.print(render_check_screen(content, width=width))
@@ -109,7 +106,7 @@ def test_a_narrow_console_loses_columns_and_no_digits(width: int) -> None:
 
 @pytest.mark.parametrize(("need", "is_told"), [("postgres", True), ("kafka", False)])
 def test_a_rate_is_proposed_only_where_it_can_be_asked_for(need: str, is_told: bool) -> None:
-    content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
+    content = golden_content("check-directory")
     verdict = {"need": need, "title": need, "outcome": "no_limit", "sentence": f"{need}: as it is"}
     console = Console(width=80, file=io.StringIO(), color_system=None)
     with console.capture() as capture:
@@ -118,7 +115,7 @@ def test_a_rate_is_proposed_only_where_it_can_be_asked_for(need: str, is_told: b
 
 
 def test_a_check_of_one_need_with_a_burst_has_room_for_what_the_console_adds() -> None:
-    content = gather(open_run(next(run for run in RUNS if run.name == "check-directory")))
+    content = golden_content("check-directory")
     clause = "etcd: 99 % of all writes of its log were durable within a time that is told here, and more"
     verdict = {"need": "etcd", "title": "etcd", "outcome": "pass", "sentence": ". ".join([clause] * 3)}
     burst = reported([Finding("burst-possible", "warning", "this may be a burst " * 9, "", {}, "know the base rate")])

@@ -13,10 +13,10 @@ from drivelab.model.finding import Finding
 from drivelab.model.histogram import Histogram
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Fitness, Verdict
-from drivelab.report.gather import gather
 from drivelab.report.terminal.shapes import BLOCKS, TextAxis
 from drivelab.report.terminal.text import render_check, render_content, text_console
 from drivelab.store.read import StoredRun
+from golden_reports import golden_content
 
 
 def shown(renderable: object, *, color: bool = False) -> str:
@@ -44,7 +44,7 @@ def summary(make_estimate: Callable[..., Estimate]) -> TrialSummary:
 
 
 def test_no_line_is_longer_than_the_terminal(stored_run: StoredRun) -> None:
-    text = shown(render_content(gather(stored_run)))
+    text = shown(render_content(golden_content(stored_run.name)))
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -108,7 +108,7 @@ def test_several_needs_have_a_line_each(summary: TrialSummary) -> None:
 
 
 def test_plain_text_is_ascii(stored_run: StoredRun) -> None:
-    assert shown(render_content(gather(stored_run), plain=True)).isascii()
+    assert shown(render_content(golden_content(stored_run.name), plain=True)).isascii()
 
 
 def test_what_comes_from_outside_cannot_steer_the_terminal(make_estimate: Callable[..., Estimate]) -> None:
@@ -122,7 +122,7 @@ def test_what_comes_from_outside_cannot_steer_the_terminal(make_estimate: Callab
 
 
 def test_piped_output_has_no_colour(stored_run: StoredRun) -> None:
-    assert "\x1b" not in shown(render_content(gather(stored_run)))
+    assert "\x1b" not in shown(render_content(golden_content(stored_run.name)))
 
 
 def test_no_color_is_obeyed(summary: TrialSummary, monkeypatch: pytest.MonkeyPatch) -> None:
