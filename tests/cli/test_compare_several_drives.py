@@ -10,24 +10,48 @@ import pytest
 from drivelab.answers.buckets import buckets_of_run
 from drivelab.cli.main import run
 from drivelab.store.read import open_run
+from small_simulated_drive import MODEL
 
-CARD, CLOUD, SSD = "sim:industrial-card", "sim:gp2-100", "sim:consumer-ssd"
+CARD, CLOUD, DISK = "sim:industrial-card", "sim:gp2-100", "sim:disk-7200"
+# small, and slow enough for a burst to be few I/Os
+SLOW = MODEL.replace('read_latency = "9us"', 'read_latency = "2ms"')
+DEPTHS = """
+format = 1
+name = "depths"
+question = "How many at a time?"
+repeats = { full = 1, quick = 1 }
+
+[[factors]]
+setting = "workload"
+key = "queue_depth"
+levels = [1, 4]
+
+[[workloads]]
+name = "reads"
+operation = "read"
+access = "random"
+block_size = "4KiB"
+runtime = "2s"
+"""
 
 
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slow.toml").write_text(SLOW)
+    (tmp_path / "depths.toml").write_text(DEPTHS)
 
 
 def measured(*drives: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert run(["run", "queue-depth", *drives, "--quick", "--json"]) in (0, 4)
+    assert run(["run", "./depths.toml", *drives, "--json"]) in (0, 4)
     return Path(json.loads(capsys.readouterr().out)["run"]).name
 
 
 def test_bursts_are_compared_by_what_the_runs_tell_of_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for seed in ("1", "2"):
-        assert run(["run", "burst", SSD, "--quick", "--seed", seed]) in (0, 4)
+        assert run(["run", "burst", "sim:./slow.toml", "--quick", "--seed", seed]) in (0, 4)
     capsys.readouterr()
     names = sorted((tmp_path / "runs").iterdir())
     assert run(["compare", *(one.name for one in names), "--json"]) in (0, 4)
@@ -40,11 +64,11 @@ def test_bursts_are_compared_by_what_the_runs_tell_of_them(capsys: pytest.Captur
 
 
 def test_drives_that_only_one_run_has_are_not_held_against_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    first, second, third = (measured(*drives, capsys=capsys) for drives in ((CARD, CLOUD), (CLOUD, SSD), (SSD,)))
+    first, second, third = (measured(*drives, capsys=capsys) for drives in ((CARD, CLOUD), (CLOUD, DISK), (DISK,)))
     assert run(["compare", first, second, "--json"]) in (0, 4)
     found = json.loads(capsys.readouterr().out)
     assert {(row["target_base"], row["target_new"]) for row in found["rows"]} == {(CLOUD, CLOUD)}
-    assert (found["left_out_base"], found["left_out_new"]) == ([CARD], [SSD])
+    assert (found["left_out_base"], found["left_out_new"]) == ([CARD], [DISK])
     # nothing is said of what is left out
     assert "drive" not in [one["what"] for one in found["differences"]]
     assert [note for note in found["notes"] if "imulated" in note] == [

@@ -46,7 +46,7 @@ def test_a_comparison_rests_on_the_rounds_and_the_mean_that_the_run_itself_tells
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     for seed in ("1", "2"):
-        assert run(["run", "pts-wsat", "sim:micron-7450-max", "--quick", "--seed", seed, "--json"]) in (0, 4)
+        assert run(["run", "pts-wsat", "sim:industrial-card", "--quick", "--seed", seed, "--json"]) in (0, 4)
         capsys.readouterr()
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     assert run(["compare", *names, "--json"]) in (0, 4)
