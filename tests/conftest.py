@@ -26,8 +26,6 @@ _ALONE = (
         "tracing",
         "tracing_undisturbed",
         "explain_followed",
-        "explain_programs",
-        "explain_refusals",
         "settings",
         "settings_come_back",
         "run_settings",
