@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from statistics import median
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from drivelab.model.estimate import Estimate
 
 
 def told(values: np.ndarray) -> Estimate:
-    return Estimate(float(np.median(values)), float(values.min()), float(values.max()), "ns", 1000, 1.0, "")
+    # of three numbers ten times as quick as numpy, and half a million are told of
+    ordered = sorted(values.tolist())
+    return Estimate(median(ordered), ordered[0], ordered[-1], "ns", 1000, 1.0, "")
 
 
 @pytest.mark.parametrize(("first", "second"), [(2, 2), (3, 3), (2, 5), (5, 5), (10, 10), (1, 3), (1, 5)])

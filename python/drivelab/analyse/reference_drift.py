@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -83,6 +84,7 @@ def theil_sen(values: Sequence[float], tail: float = _TAIL) -> Trend:
     return Trend(median(slopes), slopes[cut], slopes[len(slopes) - 1 - cut])
 
 
+@functools.lru_cache(256)
 def _cut_of_slopes(count: int, tail: float) -> int | None:
     """How many slopes to leave out at either end of an interval; None where even all are too few."""
     if count > _COUNTED_OUT_TO:
