@@ -2,9 +2,10 @@
 //!
 //! It lies in a file of records of 32 bytes, those of one job after the other, and is read before the jobs start.
 
+mod waits;
+
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 
@@ -12,6 +13,9 @@ use crate::clock::Clock;
 use crate::error::{Code, EngineError, Result};
 use crate::histogram::Histogram;
 use crate::workload::{DurabilityMethod, Operation, Workload};
+
+use self::waits::Progress;
+pub use self::waits::Waits;
 
 /// Bytes of a record: start in ns (8), offset (8), size (4), number of the operation (1), nothing (3), the job that it
 /// waits for (4; [`NOBODY`] for none), and how many of its I/Os must have ended (4).
@@ -33,9 +37,9 @@ pub struct Recording {
     pub span_bytes: u64,
     #[serde(skip)]
     entries: Vec<Arc<[Entry]>>,
-    /// By job how many of its I/Os have ended, where some wait for those of another.
+    /// By job how far it is, where some wait for another.
     #[serde(skip)]
-    ended: Option<Arc<[AtomicU64]>>,
+    progress: Option<Arc<[Progress]>>,
     /// First byte behind everything that is read, written or trimmed.
     #[serde(skip)]
     pub end: u64,
@@ -104,7 +108,7 @@ impl Recording {
             return Err(refused("an I/O waits for one that does not come".to_owned()));
         }
         if after.next().is_some() {
-            self.ended = Some(self.jobs.iter().map(|_| AtomicU64::new(0)).collect());
+            self.progress = Some(self.jobs.iter().map(|_| Progress::default()).collect());
         }
         Ok(())
     }
@@ -118,13 +122,13 @@ impl Recording {
     /// Whether I/Os of one job wait for those of another.
     #[must_use]
     pub fn waits(&self) -> bool {
-        self.ended.is_some()
+        self.progress.is_some()
     }
 
     /// What lets a job wait for others; `None` where nobody waits.
     #[must_use]
     pub fn waits_of(&self, job: u32) -> Option<Waits> {
-        self.ended.as_ref().map(|ended| Waits { entries: self.of_job(job), job, ended: Arc::clone(ended) })
+        self.progress.as_ref().map(|progress| Waits::new(self.of_job(job), job, Arc::clone(progress)))
     }
 }
 
@@ -179,31 +183,6 @@ fn entry(bytes: &[u8], largest: [u64; 2]) -> Result<Entry> {
 
 fn refused(what: String) -> EngineError {
     EngineError::new(Code::InvalidWorkload, what).at("recording")
-}
-
-/// What one job tells the others, and waits for.
-#[derive(Debug)]
-pub struct Waits {
-    entries: Arc<[Entry]>,
-    job: u32,
-    ended: Arc<[AtomicU64]>,
-}
-
-impl Waits {
-    /// Tells how many of the job's I/Os have ended, and whether its I/O of a number may begin.
-    #[must_use]
-    pub fn may_go(&self, ended: u64, number: u64) -> bool {
-        self.ended[self.job as usize].store(ended, Ordering::Release);
-        let after = self.entries.get(number as usize).and_then(|entry| entry.after);
-        after.is_none_or(|(job, count)| self.ended[job as usize].load(Ordering::Acquire) >= u64::from(count))
-    }
-}
-
-impl Drop for Waits {
-    /// Nobody waits for a job that has come to its end, however it did.
-    fn drop(&mut self) {
-        self.ended[self.job as usize].store(u64::MAX, Ordering::Release);
-    }
 }
 
 /// What a job does next.

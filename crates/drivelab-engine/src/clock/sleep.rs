@@ -8,10 +8,16 @@ const SPIN_NS: u64 = 60_000;
 const MOMENT_NS: u64 = 1_000;
 
 impl Clock {
+    /// Whether time passes only when somebody says so.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        self.source == Source::Virtual
+    }
+
     /// How much of the time until a moment may be slept; the rest is spun. Nobody spins in virtual time.
     #[must_use]
     pub fn may_sleep(&self, distance_ns: u64) -> u64 {
-        if self.source == Source::Virtual { distance_ns } else { distance_ns.saturating_sub(SPIN_NS) }
+        if self.is_virtual() { distance_ns } else { distance_ns.saturating_sub(SPIN_NS) }
     }
 
     /// Sleeps until a moment is near.
@@ -24,7 +30,7 @@ impl Clock {
 
     /// Lets other threads go first, for a moment.
     pub fn give_way(&self) {
-        if self.source == Source::Virtual { self.sleep(MOMENT_NS) } else { std::thread::yield_now() }
+        if self.is_virtual() { self.sleep(MOMENT_NS) } else { std::thread::yield_now() }
     }
 
     /// Sleeps at most this long; a signal may end it earlier.

@@ -10,11 +10,8 @@ impl<B: Backend> Job<B> {
     /// due, or others of the flow go first.
     #[cold]
     pub(super) fn look_before_next(&mut self) -> Result<bool> {
-        if let Some(waits) = &self.waits {
-            let ended =
-                self.outcome.all_phases[..=SYNC].iter().map(|counts| counts.count + counts.errors).sum();
-            let number = self.recorded.as_ref().map_or(0, RecordedPlaces::issued);
-            self.until_pause = u64::from(waits.may_go(ended, number) && self.may_issue());
+        if self.waits.is_some() {
+            self.until_pause = u64::from(self.may_go_by_others() && self.is_due() && self.may_issue());
             return Ok(self.until_pause > 0);
         }
         if self.flow.is_none() {
@@ -32,6 +29,26 @@ impl<B: Backend> Job<B> {
         self.looked_until_pause -= 1;
         self.until_pause = 1;
         Ok(true)
+    }
+
+    /// Tells the others how far the job is, and whether they are far enough for its next I/O.
+    fn may_go_by_others(&mut self) -> bool {
+        let number = self.next_recorded();
+        let Some(waits) = &mut self.waits else { return true };
+        let counts = &self.outcome.all_phases[..=SYNC];
+        waits.tell(counts.iter().map(|counts| counts.count + counts.errors).sum());
+        waits.may_go(number)
+    }
+
+    /// The number of the next I/O in the job's recording.
+    pub(super) fn next_recorded(&self) -> u64 {
+        self.recorded.as_ref().map_or(0, RecordedPlaces::issued)
+    }
+
+    /// Whether the schedule lets the next I/O begin.
+    fn is_due(&self) -> bool {
+        !self.schedule.is_open()
+            || self.schedule.next_arrival().is_some_and(|next| next <= self.clock.ticks())
     }
 
     /// Whether what holds up the next I/O is a pause, and not the share of a flow.

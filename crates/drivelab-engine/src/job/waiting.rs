@@ -8,7 +8,7 @@ use crate::flow::Share;
 use crate::recording::Recording;
 use crate::workload::Workload;
 
-/// Between two looks at whether another job has done what is waited for.
+/// Between two looks at whether another job has done what is waited for, where no call tells.
 const OTHERS_NS: u64 = 10_000;
 
 impl<B: Backend> Job<B> {
@@ -36,6 +36,7 @@ impl<B: Backend> Job<B> {
         let Some(next) = self.schedule.next_arrival() else { return Wait::Forever };
         let distance = self.clock.nanoseconds(next.saturating_sub(self.clock.ticks()));
         match self.clock.may_sleep(distance) {
+            0 if distance == 0 && self.waits.is_some() => Wait::AtMost(OTHERS_NS),
             0 => Wait::No,
             ns => Wait::AtMost(ns),
         }
@@ -72,12 +73,16 @@ impl<B: Backend> Job<B> {
         true
     }
 
-    /// Sleeps until the start of what waits for another job; where that has come, a moment.
+    /// Sleeps until the start of what may wait for another job is near, then until that job is far enough.
     fn wait_for_others(&self, now: u64) {
         let next = self.schedule.next_arrival().filter(|_| self.schedule.is_open()).unwrap_or(now);
-        match self.clock.nanoseconds(next.saturating_sub(now)) {
-            0 => self.clock.sleep(OTHERS_NS),
-            distance => self.clock.sleep_almost(distance),
+        let ns = self.clock.may_sleep(self.clock.nanoseconds(next.saturating_sub(now)));
+        match &self.waits {
+            _ if ns > 0 => self.clock.sleep(ns),
+            // in virtual time one thread does all jobs
+            _ if self.clock.is_virtual() => self.clock.sleep(OTHERS_NS),
+            Some(waits) => waits.sleep(self.next_recorded()),
+            None => {}
         }
     }
 
