@@ -177,7 +177,7 @@ def test_what_its_disk_did_is_played_where_that_is_asked_for_and_flushes_are_not
 ) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    options = ("--size", "16MiB", "--scale-to", "--as-fast-as-possible", "--buffered", "--commands")
+    options = ("--size", "16MiB", "--scale-to-target", "--as-fast-as-possible", "--buffered", "--commands")
     found = replayed(capsys, str(target), *options)
     (one,) = found["targets"]
     assert (found["recording"]["level"], one["operations"]["sync"]["count"]) == ("commands", 40)

@@ -222,6 +222,19 @@ def test_a_smaller_target_needs_a_word(replay: Replay, tmp_path: Path) -> None:
     document(replay, log, tmp_path, "--size", "1MiB", "--scale-to-target")
 
 
+def test_a_load_is_scaled_to_a_size(replay: Replay, tmp_path: Path) -> None:
+    log = iolog(tmp_path / "log", [(0, "read", 0, 4096), (10, "read", 50 * MIB, 65536), (20, "read", 99 * MIB, 4096)])
+    answer = document(replay, log, tmp_path, "--scale-to", "2MiB", "--record-ios")
+    assert answer["recording"]["end_bytes"] <= 2 * MIB
+    offsets = [line[1] for line in as_lines(issued(answer))]
+    assert offsets == sorted(offsets)
+    assert 0 < offsets[1] < offsets[2] < 2 * MIB
+    assert refused(replay, log, tmp_path, "--scale-to", "32KiB") == ("E309", "name 64 KiB or more")
+    assert refused(replay, log, "--scale-to", "2MiB")[0] == "U006"
+    code, advice = refused(replay, log, tmp_path, "--scale-to", "/mnt/new")
+    assert (code, "--scale-to 50MiB TARGET" in advice) == ("U001", True)
+
+
 def test_several_targets_are_ranked_for_this_load(replay: Replay, tmp_path: Path, capsys: Any) -> None:
     log = iolog(tmp_path / "log", random_lines(6))
     names = [tmp_path / name for name in ("one", "two")]

@@ -25,7 +25,7 @@ from drivelab.inventory.host import host_facts
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.model.errors import DrivelabError, error_words
 from drivelab.model.recording import Recording
-from drivelab.model.units import parse_bytes
+from drivelab.model.units import format_bytes, parse_bytes
 from drivelab.plan.time_left import AwaitedStep
 from drivelab.recordings.issue import fitted, records_of, workload_of
 from drivelab.recordings.issued_rows import IssuedRows
@@ -76,9 +76,11 @@ def command(
         bool, typer.Option("--as-fast-as-possible", help="In the order of each thread, without its pauses.")
     ] = False,
     scale_to_target: Annotated[
-        bool,
-        typer.Option("--scale-to-target", "--scale-to", help="Move places together where the target is smaller."),
+        bool, typer.Option("--scale-to-target", help="Move places together where the target is smaller.")
     ] = False,
+    scale_to: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Move places together until they need no more than SIZE.")
+    ] = None,
     size: Annotated[str | None, typer.Option(help="Bytes of what is made there; default: as recorded.")] = None,
     commands: Annotated[
         bool, typer.Option("--commands", help="Of a followed program, in a directory: the commands of its disk.")
@@ -105,11 +107,10 @@ def command(
 ) -> int:
     """Issue a recorded load again, with its order, starts, places, sizes and threads, and compare its latencies.
 
-    Where a call waited for another in the recording, it waits here too. In a
-    directory a file is made for it and removed again; the calls of a followed
-    program go to files as large as its own. A recording that writes needs
-    --erase SERIAL for a block device, and --overwrite-file for a file that
-    drivelab did not make. Several targets are ranked for this load.
+    Where a call waited for another, it waits here too. In a directory a file is
+    made for it and removed again; the calls of a followed program go to files
+    as large as its own. A recording that writes needs --erase SERIAL for a block
+    device, --overwrite-file for a file of yours. Several targets are ranked.
 
     Raises
     ------
@@ -119,7 +120,7 @@ def command(
     """
     _require_speed(speed, as_fast_as_possible=as_fast_as_possible)
     calls = _plays_calls(recording, targets, commands=commands or bool(only))
-    load = read_recording(recording, only=only, queue_depth=queue_depth, calls=calls)
+    load = _scaled_to(read_recording(recording, only=only, queue_depth=queue_depth, calls=calls), scale_to)
     if not load.has_starts and not as_fast_as_possible and load.count > 1:
         as_fast_as_possible = True
         print("note: the recording tells no starts: it is issued as fast as possible", file=sys.stderr)
@@ -143,6 +144,29 @@ def _plays_calls(recording: str, targets: Sequence[str], *, commands: bool) -> b
         what = "directories take the program's calls, and devices its disk's commands: they cannot be ranked together"
         raise DrivelabError("U004", what, where="drivelab replay", do="play the commands on all of them: --commands")
     return not commands and in_directories == {True}
+
+
+def _scaled_to(load: Recording, text: str | None) -> Recording:
+    """The load within so many bytes, where somebody says how many.
+
+    Raises
+    ------
+    DrivelabError
+        U001: no size. E309: an I/O of it is larger.
+    """
+    if text is None:
+        return load
+    where = "option --scale-to"
+    try:
+        size_bytes = parse_bytes(text)
+    except DrivelabError as error:
+        do = "write --scale-to 50MiB TARGET; to the size of each target it is --scale-to-target"
+        raise DrivelabError(error.code, error.what, where=where, do=do) from None
+    largest = max(int(thread.size_bytes.max()) for thread in load.threads)
+    if size_bytes < largest:
+        what = f"the recording has an I/O of {format_bytes(largest)}, which does not fit in {format_bytes(size_bytes)}"
+        raise DrivelabError("E309", what, where=where, do=f"name {format_bytes(largest)} or more")
+    return fitted(load, size_bytes)
 
 
 def _require_speed(speed: float, *, as_fast_as_possible: bool) -> None:

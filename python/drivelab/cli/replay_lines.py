@@ -22,7 +22,8 @@ _ROWS_MAX, _NAMED_MAX = 8, 2
 # what is set against what, by what a recording is of
 _LIKE = {
     "calls": "calls against the same calls, on files laid out as the program had them",
-    "commands": "commands of the recorded disk against calls here that make the same commands",
+    "commands": "commands of the recorded disk, until it was done, against calls here that make the same commands, "
+    "until the thread that waited has a processor again",
     "ios": "I/Os as recorded against the same here",
 }
 _PLURALS = {"read": "reads", "write": "writes", "trim": "trims", "sync": "sync calls", "flush": "flushes"} | {

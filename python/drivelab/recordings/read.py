@@ -16,6 +16,10 @@ from drivelab.store.followed import RECORDING, StoredFollowed, holds_followed, o
 _PARQUET = b"PAR1"
 _THREADS_MAX, _DEPTH_MAX = 1024, 4096
 _DAY_NS = 24 * 3600 * 10**9
+_KNOWN = (
+    "name a followed program (explain --pid), a run or a file with kept I/Os (io --record), fio's iolog, or what "
+    "blktrace wrote (NAME.blktrace.0, or their directory)"
+)
 # the longest run of the engine
 _LENGTH_MAX_NS = 366 * _DAY_NS
 
@@ -83,9 +87,9 @@ def _read(name: str, only: str, queue_depth: int, *, calls: bool) -> Recording:
     try:
         return _with_depth(read_block_trace(str(stored / RECORDING) if stored is not None else name, only), queue_depth)
     except DrivelabError as error:
-        if error.code != "B902":
+        if error.code not in ("B902", "B905"):
             raise
-        raise DrivelabError("B920", f"{name} is no recording that is known", where=name) from None
+        raise DrivelabError("B920", f"{name} is no recording that is known", where=name, do=_KNOWN) from None
 
 
 def _traced_device(program: StoredFollowed) -> str:

@@ -31,3 +31,11 @@ def test_a_job_that_reads_a_recording_is_told_the_command_for_it(tmp_path: Path,
     assert ("--buffered" in caught.value.do) == ("direct=1" not in lines)
     assert ("--queue-depth 8" in caught.value.do) == ("iodepth=8" in lines)
     assert ("--scale-to-target" in caught.value.do) == ("replay_scale" in lines)
+
+
+def test_a_recording_is_played_once_and_not_for_each_of_numjobs(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.fio"
+    path.write_text("[job]\nfilename=/dev/sdx\nread_iolog=log\nnumjobs=4\n")
+    with pytest.raises(DrivelabError) as caught:
+        translate_file(path, Environment(size_of=lambda _path: 2**30))
+    assert "plays it once, and not for each of numjobs=4" in caught.value.what

@@ -83,7 +83,6 @@ def test_a_wait_of_version_2_is_a_moment_in_milliseconds(tmp_path: Path) -> None
         (V3.replace("read 0 512", "read 0"), "line 5: '20 /a/f read 0' is no line"),
         (V3.replace("read 0 512", "seek 0 512"), "line 5: '20 /a/f seek 0 512' is no line"),
         (V3.replace("read 0 512", "wait 5 0"), "has a wait, which only version 2 knows"),
-        (V3 + V3, "line 9: 'fio version 3 iolog' is no line"),
         (V3.replace("20 /a/f write", f"{'9' * 19} /a/f write"), "is beyond any place"),
         (V2.replace("wait 30", f"wait {'9' * 15}"), "too late for any recording"),
     ],
@@ -116,6 +115,20 @@ def test_an_iolog_of_an_unknown_version(tmp_path: Path, version: str) -> None:
 def test_what_nobody_knows_is_no_recording(tmp_path: Path, content: bytes) -> None:
     assert refused(written(tmp_path, content)).code == "B920"
     assert refused(str(tmp_path / "nothing")).code == "B901"
+
+
+@pytest.mark.provokes("B920")
+def test_a_directory_without_a_recording_is_told_all_kinds(tmp_path: Path) -> None:
+    error = refused(str(tmp_path))
+    assert error.code == "B920"
+    assert all(kind in error.do for kind in ("followed program", "--record", "iolog", "blktrace"))
+
+
+@pytest.mark.provokes("B923")
+def test_an_iolog_that_several_jobs_wrote_is_told_as_such(tmp_path: Path) -> None:
+    error = refused(written(tmp_path, V3 + V3))
+    line = V3.count("\n") + 1
+    assert (error.code, error.what) == ("B923", f"line {line} begins another iolog: several jobs wrote into one file")
 
 
 def test_a_block_trace_keeps_threads_depths_and_flushes(tmp_path: Path) -> None:

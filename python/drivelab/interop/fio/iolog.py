@@ -12,6 +12,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import READ, SYNC, TRIM, WRITE, RecordedThread, Recording
 
 BEGINNING = b"fio version "
+_EACH_JOB = "record each job into a file of its own: one at a time, or each with a write_iolog of its own"
 _HEAD = re.compile(r"fio version (\d+) iolog")
 _OPERATIONS = {"read": READ, "write": WRITE, "trim": TRIM, "sync": SYNC, "datasync": SYNC}
 _FILE_ACTIONS = ("add", "open", "close")
@@ -81,6 +82,9 @@ def _take(found: _Lines, number: int, line: str) -> None:
     if len(words) >= 2 + first and words[-1] in _FILE_ACTIONS:
         _number(found, number, words[0]) if first else None
         return
+    if line.startswith(BEGINNING.decode()):
+        what = f"line {number} begins another iolog: several jobs wrote into one file"
+        raise DrivelabError("B923", what, where=found.source, do=_EACH_JOB)
     if len(words) < 4 + first or words[-3] not in (*_OPERATIONS, "wait"):
         raise _unreadable(found, number, line, "is no line of an iolog")
     offset, size = (_number(found, number, word) for word in words[-2:])
@@ -110,8 +114,7 @@ def _go_to(found: _Lines, number: int, moment_ns: int) -> None:
         raise _unreadable(found, number, str(moment_ns), "ns after the beginning is too late for any recording")
     if moment_ns < found.now_ns:
         what = f"line {number} is earlier than the one before: {moment_ns // 1000} us after {found.now_ns // 1000} us"
-        do = "record each job into a file of its own: write_iolog with %j or one job at a time"
-        raise DrivelabError("B923", what, where=found.source, do=do)
+        raise DrivelabError("B923", what, where=found.source, do=_EACH_JOB)
     found.now_ns = moment_ns
 
 

@@ -151,6 +151,8 @@ def _translated(
 def _refuse_what_cannot_be(options: JobOptions) -> None:
     if options.has("read_iolog"):
         what = "read_iolog: a recording has a command of its own"
+        if options.number("numjobs") > 1:
+            what += f", which plays it once, and not for each of numjobs={options.number('numjobs')}"
         raise options.refuse("read_iolog", what, do=replay_command(options))
     if options.has("profile"):
         raise options.refuse("profile", "drivelab has no profiles", do="write the options themselves")
