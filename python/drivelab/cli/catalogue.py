@@ -61,8 +61,8 @@ COMMANDS = (
     ),
     Command(
         "fleet",
-        "Many drives at once: which of them is slow?",
-        ("fleet odd samples/",),
+        "Many drives at once: which of them is slow, and what do the runs of all tell?",
+        ("fleet odd samples/", "fleet report runs/"),
         commands=fleet.COMMANDS,
     ),
     Command(

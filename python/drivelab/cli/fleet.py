@@ -61,4 +61,9 @@ COMMANDS = (
         "Which of many drives is slow, by monitoring data: the drive or its whole host?",
         ("fleet odd samples/", "fleet odd monday.csv.gz tuesday.csv.gz --details", "fleet odd iostat.json --json"),
     ),
+    Command(
+        "fleet report",
+        "What the runs of many drives tell: which stand apart, and what explains the differences.",
+        ("fleet report", "fleet report runs/ --out fleet.html", "fleet report RUN RUN RUN --json"),
+    ),
 )

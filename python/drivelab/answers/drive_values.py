@@ -1,0 +1,180 @@
+"""The numbers of many drives, from their stored runs: one run is held in memory at a time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from drivelab.analyse.judged_metric import judged_metric
+from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.lasting_trials import as_they_last
+from drivelab.answers.measured_on import as_text, measured_targets
+from drivelab.answers.run_answer import trials_of_run
+from drivelab.model.check_trials import PROBE
+from drivelab.model.drive_values import FleetDrive, FleetNumber, FleetNumbers, NumberKey
+from drivelab.model.errors import DrivelabError
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT, told_metric
+from drivelab.model.names import counted
+from drivelab.model.result_set import MeasuredDrive
+from drivelab.model.stored_experiment import workload_titles
+from drivelab.model.units import format_decimal_bytes
+from drivelab.store.read import StoredRun, open_run
+from drivelab.store.run_record import RunRecord
+from drivelab.store.selection import trial_columns
+
+_METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
+_DRIVES_MIN = 2
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What was found so far; of each number, drive and run the repeats."""
+
+    values: dict[NumberKey, dict[str, dict[str, list[float]]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    )
+    judged: set[NumberKey] = field(default_factory=set)
+    drives: dict[str, list[tuple[str, FleetDrive]]] = field(default_factory=lambda: defaultdict(list))
+    titles: dict[tuple[str, str], str] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def fleet_numbers(directories: Iterable[Path]) -> FleetNumbers:
+    """Every number that at least two drives have, and the drives.
+
+    Parameters
+    ----------
+    directories : iterable of Path
+        Runs of any hosts, finished or not; one after the other is read, and not kept. One that cannot be read is named
+        in the notes and left out.
+    """
+    found = _Gathered()
+    for directory in directories:
+        try:
+            _gather(open_run(directory), found)
+        except DrivelabError as error:
+            found.unreadable.append(f"{directory.name}: {error.what}")
+    drives = {key: _latest(each) for key, each in found.drives.items()}
+    numbers = [
+        FleetNumber(key, key in found.judged, {drive: tuple(map(tuple, its.values())) for drive, its in values.items()})
+        for key, values in found.values.items()
+        if len(values) >= _DRIVES_MIN
+    ]
+    measured = {drive for number in numbers for drive in number.values}
+    kept = sorted((one for key, one in drives.items() if key in measured), key=lambda one: (one.host, one.name))
+    return FleetNumbers(tuple(kept), tuple(numbers), tuple(_notes(found, len(drives) - len(kept), kept)))
+
+
+def _gather(run: StoredRun, found: _Gathered) -> None:
+    record = run.record
+    experiment = as_text(record.experiment.get("name")) or "?"
+    experiment = f"{experiment} (quick)" if record.is_quick else experiment
+    titles = workload_titles(record.experiment)
+    trials = list(as_they_last(run, trials_of_run(run, _METRICS)[0]))
+    drives = _drives_of(record, trials)
+    for label, drive in drives.items():
+        if any(trial.target == label for trial in trials):
+            found.drives[drive.key].append((record.started_utc, drive))
+    for trial in trials:
+        if why := _why_left_out(trial):
+            found.left_out[why] += bool(why.strip())
+            continue
+        title = titles.get(trial.workload) or _label(run, experiment, trial, found)
+        for metric, value in _numbers_of(trial):
+            levels = tuple(sorted(trial.levels.items()))
+            workload = trial.workload or trial.name
+            key = NumberKey(experiment, workload, title, trial.part or trial.operation, levels, metric)
+            found.values[key][drives[trial.target].key][run.name].append(value)
+            if metric == _told(trial):
+                found.judged.add(key)
+
+
+def _why_left_out(trial: RunTrial) -> str:
+    """Why a trial has no number of its drive; a blank where that is no loss, and empty where it has one."""
+    if trial.is_reference or trial.name.startswith(PROBE):
+        return " "
+    if trial.is_invalid:
+        return "do not describe the drive"
+    return "had other settings than it asked for" if trial.refused else ""
+
+
+def _told(trial: RunTrial) -> str:
+    """The metric that a trial is told by."""
+    return told_metric(judged_metric([trial.kind]), [trial.kind.block_size_bytes])
+
+
+def _numbers_of(trial: RunTrial) -> Iterator[tuple[str, float]]:
+    """What a trial is told by, its rate, and its p99, as far as they are there and above 0."""
+    told = _told(trial)
+    for metric in dict.fromkeys((told, *([] if told == THROUGHPUT else [RATE]), P99)):
+        value = trial.values.get(metric)
+        if value is not None and value > 0:
+            yield metric, value
+
+
+def _label(run: StoredRun, experiment: str, trial: RunTrial, found: _Gathered) -> str:
+    """What people call a trial without a workload, from the first run that has it."""
+    place = experiment, trial.name
+    if place not in found.titles:
+        rows = trial_columns(run, lambda column: column.name == "label").to_pylist()
+        found.titles |= {(experiment, row["trial"]): as_text(row.get("label")) or row["trial"] for row in rows}
+    return found.titles[place]
+
+
+def _drives_of(record: RunRecord, trials: Iterable[RunTrial]) -> dict[str, FleetDrive]:
+    """The drives of a run by the labels of its targets."""
+    measured = measured_targets(record, list(dict.fromkeys(trial.target for trial in trials)))
+    kernel_names = {as_text(target.get("label")): _kernel_name(target) for target in record.targets}
+    return {label: _drive(target.drive, kernel_names.get(label, ""), record) for label, target in measured.items()}
+
+
+def _drive(drive: MeasuredDrive, kernel_name: str, record: RunRecord) -> FleetDrive:
+    model = drive.model or drive.kind or drive.label
+    if drive.model and drive.capacity_bytes:
+        model = f"{model} {format_decimal_bytes(drive.capacity_bytes)}"
+    elif drive.kind and not drive.model:
+        model = f"{drive.name} ({drive.kind})" if drive.name != drive.kind else drive.kind
+    return FleetDrive(
+        # one serial in two hosts: a drive that moved, or serials that a hypervisor makes up; compared it is both times
+        key=f"{drive.machine}/{drive.serial or drive.label}",
+        host=drive.machine,
+        serial=drive.serial,
+        name=kernel_name or drive.label,
+        model=model,
+        firmware=drive.firmware,
+        tags=dict(record.tags),
+        first_utc=record.started_utc,
+        last_utc=record.started_utc,
+    )
+
+
+def _kernel_name(target: Mapping[str, object]) -> str:
+    facts = target.get("facts_before") or {}
+    drives = facts.get("drives") if isinstance(facts, Mapping) else None
+    return as_text(drives[0].get("name")) if drives and len(drives) == 1 else ""
+
+
+def _latest(each: list[tuple[str, FleetDrive]]) -> FleetDrive:
+    """A drive as its newest run knows it, with how many runs there are, and from when to when."""
+    ordered = sorted(each, key=lambda one: one[0])
+    return replace(ordered[-1][1], run_count=len(each), first_utc=ordered[0][0], last_utc=ordered[-1][0])
+
+
+def _notes(found: _Gathered, alone_count: int, drives: list[FleetDrive]) -> Iterator[str]:
+    if found.unreadable:
+        yield f"left out: {counted(len(found.unreadable), 'run')} that cannot be read: {found.unreadable[0]}"
+    if alone_count:
+        yield f"left out: {counted(alone_count, 'drive')} whose numbers no other drive has"
+    for why, count in found.left_out.items():
+        if why.strip():
+            yield f"left out: {counted(count, 'trial')} that {why}"
+    hosts = defaultdict(set)
+    for drive in drives:
+        if drive.serial:
+            hosts[drive.serial].add(drive.host)
+    if twice := sorted(serial for serial, its in hosts.items() if len(its) > 1):
+        more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
+        yield f"serial {twice[0]}{more} is known on several hosts: a drive in each of them"

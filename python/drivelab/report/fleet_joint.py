@@ -1,0 +1,30 @@
+"""The report of many drives: sentences, the figure of all drives, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drivelab.model.drive_values import FleetAnswerOfRuns, NumberKey
+from drivelab.report.figures.drive_dots import drive_dots
+from drivelab.report.joint import Joint
+from drivelab.report.sentences.fleet_drives import fleet_sentences
+from drivelab.report.tables.fleet_drives import fleet_tables
+
+
+def joint_of_fleet(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mapping[str, float]]) -> Joint:
+    """The report.
+
+    Parameters
+    ----------
+    answer : FleetAnswerOfRuns
+        What the runs came to; at least one number.
+    medians : mapping of NumberKey to mapping of str to float
+        Of each number the median of each drive.
+    """
+    return Joint(
+        title=f"{len(answer.drives)} drives",
+        question=f"Are these {len(answer.drives)} drives alike?",
+        sentences=fleet_sentences(answer),
+        tables=fleet_tables(answer, medians),
+        figures=(drive_dots(answer, medians),),
+    )

@@ -1,0 +1,215 @@
+"""What the runs of many drives come to, in sentences: the one that answers first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from drivelab.model.drive_values import (
+    FIRMWARE,
+    HOST,
+    MODEL,
+    DriveApart,
+    FactorsTangled,
+    FleetAnswerOfRuns,
+    NumberExplained,
+    NumberKey,
+)
+from drivelab.model.metric import metric_of
+from drivelab.model.names import counted, either_in_words, names_in_words
+from drivelab.model.units import format_count, format_percent
+
+BOTH = "both"
+_PERCENT_UP_TO = 2.0
+# factors that their levels tell, and those that go by a shorter name
+_LEVELS = {"block_size": "", "queue_depth": "depth"}
+
+
+@dataclass(slots=True)
+class NumberWords:
+    """Names of numbers, with only what tells them apart.
+
+    Attributes
+    ----------
+    keys : sequence of NumberKey
+        All numbers that are told of together.
+    """
+
+    keys: Sequence[NumberKey]
+    _varying: set[str] = field(init=False)
+    _has_experiments: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        levels: dict[str, set[str]] = {}
+        for key in self.keys:
+            for name, level in key.levels:
+                levels.setdefault(name, set()).add(level)
+        self._varying = {name for name, known in levels.items() if len(known) > 1}
+        self._has_experiments = len({key.experiment for key in self.keys}) > 1
+
+    def workload(self, key: NumberKey) -> str:
+        """What was done: ``random reads, 4KiB, depth 8``."""
+        levels = [f"{_LEVELS.get(name, name)} {level}".strip() for name, level in key.levels if name in self._varying]
+        told = ", ".join([key.title, *levels])
+        return f"{key.experiment}: {told}" if self._has_experiments else told
+
+    def words(self, key: NumberKey) -> str:
+        """What was counted of what: ``IOPS of random reads, depth 8``."""
+        metric = metric_of(key.metric)
+        return f"{metric.title if metric.title == 'IOPS' else metric.words} of {self.workload(key)}"
+
+
+def fleet_sentences(answer: FleetAnswerOfRuns) -> tuple[str, ...]:
+    """The sentences of a report: how many drives are alike, which are not, and what explains the rest."""
+    words = NumberWords([spread.key for spread in answer.spreads])
+    return (
+        f"{_alike(answer, words)}{_named(answer)}{_factor(answer)}.",
+        *_apart(answer, words),
+        *_tangled(answer.explained[0]),
+        _spread(answer, words),
+        *_looked_at(answer),
+        *(f"{note[:1].upper()}{note[1:]}." for note in answer.notes),
+    )
+
+
+def change_words(one: DriveApart) -> str:
+    """How far a drive is from its peers: ``24 % slower``, ``3.1 times as long``, ``12 % higher``."""
+    if metric_of(one.key.metric).better == "high":
+        return f"{format_percent(abs(1 - one.ratio))} {'slower' if one.is_worse else 'faster'}"
+    if one.ratio >= _PERCENT_UP_TO:
+        return f"{one.ratio:.1f} times as long"
+    return f"{format_percent(abs(one.ratio - 1))} {'longer' if one.is_worse else 'shorter'}"
+
+
+def peers_words(one: DriveApart) -> str:
+    """Whom a drive was held against: ``its model``, ``its model and firmware``."""
+    return " and ".join(["its model", *(factor for factor, _ in one.peers)])
+
+
+def _odd_drives(answer: FleetAnswerOfRuns) -> list[DriveApart]:
+    """Of each drive that stands apart the number in which it does most, the worst drive first."""
+    found: dict[str, DriveApart] = {}
+    for one in answer.apart:
+        found.setdefault(one.drive, one)
+    return list(found.values())
+
+
+def _alike(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
+    if not answer.judged_count:
+        return f"No drive of {len(answer.drives)} can be judged: it takes 4 of one model with the same number"
+    odd, count = len(_odd_drives(answer)), answer.judged_count
+    of = f"{count - odd} of {count}" if odd else f"All {count}"
+    lead = answer.spreads[0]
+    within = (
+        ""
+        if answer.alike_ratio is None
+        else (f" ({words.words(lead.key)} within {format_percent(answer.alike_ratio)} of their peers' median)")
+    )
+    return f"{of} drives are alike{within}"
+
+
+def _named(answer: FleetAnswerOfRuns) -> str:
+    names = {drive.key: drive.words for drive in answer.drives}
+    odd = _odd_drives(answer)
+    told = [f"{names[one.drive]} {_is(one)} than the median of {peers_words(one)}" for one in odd[:1]]
+    if len(odd) > 1:
+        return f"; {len(odd)} stand apart, the worst: {told[0]}"
+    return f"; {told[0]}" if told else ""
+
+
+def _is(one: DriveApart) -> str:
+    if metric_of(one.key.metric).better == "high":
+        return f"is {change_words(one)}"
+    return f"takes {change_words(one).replace('as long', 'longer')} ({metric_of(one.key.metric).words})"
+
+
+def _factor(answer: FleetAnswerOfRuns) -> str:
+    first = answer.explained[0]
+    told = [
+        f"the model explains {format_percent(one.share or 0.0)} of the differences"
+        for one in first.shares
+        if one.is_shown and one.factor == MODEL
+    ]
+    shown = [one for one in first.shares if one.is_shown and one.factor != MODEL]
+    if shown:
+        most = shown[0]
+        names = _which(most.factor, first.tangled)
+        explains = next(one.share or 0.0 for one in shown if one.factor == names[0])
+        what = "what differs within a model" if told else "the rest"
+        told.append(f"{either_in_words(names)} explains {format_percent(explains)} of {what}")
+    return f"; {', '.join(told)}" if told else ""
+
+
+def _which(factor: str, tangled: Sequence[FactorsTangled]) -> list[str]:
+    """The factor that explains most, with those that it cannot be told from, or the one in place of it that it is."""
+    pairs = [(one, {one.factor, one.other}) for one in tangled]
+    found = next((one.decided for one, pair in pairs if factor in pair and one.decided in pair - {factor}), factor)
+    unknown = [other for one, pair in pairs if found in pair and not one.decided for other in pair - {found}]
+    return [found, *unknown]
+
+
+def _apart(answer: FleetAnswerOfRuns, words: NumberWords) -> Iterator[str]:
+    odd = _odd_drives(answer)
+    if not odd:
+        return
+    worst = odd[0]
+    numbers = sum(one.drive == worst.drive for one in answer.apart)
+    more = f", and so in {counted(numbers - 1, 'other number')}" if numbers > 1 else ""
+    yield f"That is in {words.words(worst.key)}{more}."
+    alone = sum(one.run_count == 1 for one in odd)
+    if alone:
+        who = "It has" if len(odd) == 1 else f"{alone} of them have" if alone < len(odd) else "They have"
+        yield f"{who} one run: whether it would come again was not tried."
+
+
+def _tangled(one: NumberExplained) -> Iterator[str]:
+    """Which of factors that go together it is, or why that cannot be told."""
+    unknown = dict.fromkeys(
+        pair
+        for each in one.tangled
+        if not each.decided
+        for pair in ((each.factor, each.level), (each.other, each.other_level))
+    )
+    # what the drives are, before where they stand
+    words = [f"{factor} {level}" for factor, level in sorted(unknown, key=lambda pair: pair[0] != FIRMWARE)]
+    if len(words) == 2:
+        yield f"All drives of {words[0]} have {words[1]}: which of the two it is cannot be told."
+    elif words:
+        yield f"The same drives have {names_in_words(words)}: which of these it is cannot be told."
+    for each in one.tangled:
+        first, second = _name(each.factor), _name(each.other)
+        if each.decided == BOTH:
+            yield f"Both {first} and {second} count, each where the other one is the same."
+        elif each.decided:
+            decided, rest = (first, second) if each.decided == each.factor else (second, first)
+            yield f"Where {decided} is the same, {rest} explains nothing that could be shown."
+
+
+def _name(factor: str) -> str:
+    return f"the {factor}" if factor in (MODEL, FIRMWARE, HOST) else factor
+
+
+def _spread(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
+    lead = answer.spreads[0]
+    told = f"{words.words(lead.key)}: "
+    told = told[:1].upper() + told[1:]
+    told += f"drives differ by {format_percent(lead.between)}" if lead.between is not None else "two drives have it"
+    if lead.within is None:
+        return f"{told} (standard deviation); how much one differs from itself is not known: each has one value."
+    once = "" if lead.has_runs_apart else " within its only run, which does not hold what another day changes"
+    return f"{told}, one from itself by {format_percent(lead.within)}{once} (standard deviations)."
+
+
+def _looked_at(answer: FleetAnswerOfRuns) -> Iterator[str]:
+    if answer.judged_count:
+        yield (
+            f"{format_count(answer.comparison_count)} comparisons were made ({counted(answer.judged_count, 'drive')}, "
+            f"{counted(len(answer.spreads), 'number')}) and corrected for: of 20 fleets of like drives one would have "
+            "some drive named."
+        )
+    if left := len(answer.drives) - answer.judged_count:
+        yield f"{counted(left, 'drive')} had fewer than 3 others of the same model, and {_were(left)} not judged."
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"

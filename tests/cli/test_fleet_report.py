@@ -1,0 +1,127 @@
+"""``drivelab fleet report``: the answer first, in few lines; what was planted in made-up runs is found."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab.cli.main import run
+from made_up_fleet import MadeUpDrive, made_up_drives, write_fleet
+
+ODD = 19
+
+
+@pytest.fixture(scope="module")
+def forty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty drives, of which eight have another firmware, and one is slow."""
+    parent = tmp_path_factory.mktemp("fleet")
+    write_fleet(parent / "runs", with_firmware(made_up_drives(40)))
+    return parent / "runs"
+
+
+def with_firmware(drives: Any) -> list[MadeUpDrive]:
+    changed = [
+        replace(drive, firmware="B7", slowness=drive.slowness * 1.12) if place % 5 == 2 else drive
+        for place, drive in enumerate(drives)
+    ]
+    return [replace(one, slowness=one.slowness * 1.31) if place == ODD else one for place, one in enumerate(changed)]
+
+
+def test_the_first_sentence_answers_in_few_lines(forty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "report", str(forty)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = " ".join(" ".join(lines).split())
+    assert told.startswith("39 of 40 drives are alike (IOPS of random reads, ")
+    first = told.split(". ")[0]
+    assert "; nvme3n1 of host002 (serial SN000019) is 24 % slower than the median of its model and firmware; " in first
+    assert re.search(r"firmware explains (7|8)\d % of the rest$", first)
+    assert "It has one run: whether it would come again was not tried." in told
+    assert "40 trials that do not describe the drive" in told
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+
+
+def test_json_has_all_of_it(forty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "report", str(forty), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == 1
+    assert len(found["drives"]) == 40
+    assert {one["drive"] for one in found["apart"]} == {"host002/SN000019"}
+    assert all(one["peers"] == [["firmware", "A1"]] for one in found["apart"])
+    assert found["drives"][0]["tags"] == {"rack": "r00", "delivery": "2026-01"}
+
+
+@pytest.mark.parametrize(("out", "name"), [("there", "fleet.html"), ("there/page.html", "page.html"), ("a.md", "a.md")])
+def test_the_report_is_written_where_it_was_asked_for(
+    forty: Path, tmp_path: Path, out: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "there").mkdir()
+    assert run(["fleet", "report", str(forty), "--out", str(tmp_path / out)]) == 0
+    first = Path(capsys.readouterr().out.splitlines()[0])
+    assert first.name == name
+    page = first.read_text()
+    assert "SN000019" in page
+    assert "of 40 drives are alike" in page.replace("\u00a0", " ")
+
+
+def test_several_runs_of_each_drive_tell_what_changes_from_run_to_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_fleet(tmp_path / "runs" / "host", list(made_up_drives(6)), runs_each=3)
+    shutil.copytree(next((tmp_path / "runs" / "host").iterdir()), tmp_path / "runs" / "damaged")
+    (tmp_path / "runs" / "damaged" / "run.json").write_text("{")
+    assert run(["fleet", "report", str(tmp_path / "runs")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("All 6 drives are alike (")
+    assert "one from itself by 0." in told
+    assert "Left out: 1 run that cannot be read: damaged: " in told
+
+
+def test_factors_that_go_together_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drives = [
+        replace(one, firmware="B7", slowness=one.slowness * 1.2, tags={"rack": "r07"})
+        if place < 8
+        else replace(one, tags={"rack": f"r{place % 3:02d}"})
+        for place, one in enumerate(made_up_drives(40, per_host=4))
+    ]
+    write_fleet(tmp_path / "runs", drives)
+    assert run(["fleet", "report", str(tmp_path / "runs")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"(rack or firmware|firmware or rack) explains \d\d % of the rest", told)
+    assert "All drives of firmware B7 have rack r07: which of the two it is cannot be told." in told
+    assert "the host explains nothing that could be shown." in told
+
+
+def test_few_drives_are_said_not_to_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_fleet(tmp_path, list(made_up_drives(3)))
+    assert run(["fleet", "report", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("No drive of 3 can be judged: it takes 4 of one model")
+
+
+def test_a_serial_in_two_hosts_is_two_drives_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drives = list(made_up_drives(9))
+    write_fleet(tmp_path, [*drives[:8], replace(drives[8], serial="SN000000")])
+    assert run(["fleet", "report", str(tmp_path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("All 9 drives")
+    assert "Serial SN000000 is known on several hosts: a drive in each of them." in told
+
+
+@pytest.mark.provokes("U009", "U052")
+def test_nothing_to_compare_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    assert run(["fleet", "report"]) == 2
+    assert "error[U009] there are no runs to compare" in capsys.readouterr().err
+    write_fleet(tmp_path, list(made_up_drives(1)))
+    assert run(["fleet", "report"]) == 2
+    assert "error[U052] there is no number that two drives share" in capsys.readouterr().err
+    assert run(["fleet", "report", "nowhere"]) == 2
+    assert run(["fleet", "report", "--text", "--json"]) == 2
