@@ -44,7 +44,7 @@ def test_the_first_sentence_answers_in_few_lines(forty: Path, capsys: pytest.Cap
     assert "It has one run: whether it would come again was not tried." in told
     assert "40 trials that do not describe the drive" in told
     assert len(lines) <= 40
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 80
 
 
 def test_json_has_all_of_it(forty: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,7 +133,7 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
     calls = _InterruptibleCalls(connection)
     _limit(connection, memory_bytes or memory_of_process() // 2)
     try:
-        files = calls.result_of(lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES)))
+        files = calls.result_of(lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES), query))
         _lock(connection, files)
     except duckdb.Error as error:
         # nothing of the query is in it yet

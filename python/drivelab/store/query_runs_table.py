@@ -37,26 +37,34 @@ RUN_COLUMNS = (
 )
 
 
-def runs_table(runs: Mapping[str, StoredRun], attempts: Mapping[str, Sequence[str]]) -> pa.Table:
+# the columns that tell of trials, which have to be looked for
+COUNTS = ("trial_count", "failed_attempt_count")
+
+
+def runs_table(runs: Mapping[str, StoredRun], attempts: Mapping[str, Sequence[str]] | None) -> pa.Table:
     """One row per run.
 
     Parameters
     ----------
     runs : mapping of str to StoredRun
         The runs by their name in the query.
-    attempts : mapping of str to sequence of str
-        Names of all trials of each run, with the attempts that failed.
+    attempts : mapping of str to sequence of str, or None
+        Names of all trials of each run, with the attempts that failed; without them `COUNTS` are null.
     """
-    rows = [_row(name, run, attempts[name]) for name, run in runs.items()]
+    rows = [_row(name, run) | ({} if attempts is None else _counts(attempts[name])) for name, run in runs.items()]
     return pa.Table.from_pylist(rows, schema=arrow_schema(RUN_COLUMNS))
 
 
-def _row(name: str, run: StoredRun, attempts: Sequence[str]) -> dict[str, Any]:
+def _counts(attempts: Sequence[str]) -> dict[str, int]:
+    failed = sum(map(layout.is_failed_attempt, attempts))
+    return dict(zip(COUNTS, (len(attempts) - failed, failed), strict=True))
+
+
+def _row(name: str, run: StoredRun) -> dict[str, Any]:
     record = run.record
     host = record.host
     before = [target.get("facts_before") or {} for target in record.targets]
     drives = [drive for facts in before for drive in facts.get("drives") or ()]
-    failed = sum(map(layout.is_failed_attempt, attempts))
     return {
         "run": name,
         "directory": str(run.directory.absolute()),
@@ -76,8 +84,6 @@ def _row(name: str, run: StoredRun, attempts: Sequence[str]) -> dict[str, Any]:
         "kernel_release": _text(host.get("kernel_release")),
         "cpu_model": _text(host.get("cpu_model")),
         "outcome": _text(record.verdict.get("outcome")),
-        "trial_count": len(attempts) - failed,
-        "failed_attempt_count": failed,
         "run_json": json.dumps(run.run_json),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, RECORD_COLUMNS, arrow_schema
 from drivelab.store.parts import TableSources, joined_rows, logged_rows, read_steadily
-from drivelab.store.query_runs_table import runs_table
+from drivelab.store.query_runs_table import COUNTS, runs_table
 from drivelab.store.read import StoredRun
 from drivelab.store.table_check import COLUMNS
 
@@ -31,16 +32,21 @@ _STORED = {
 # table of a query with a file for each trial: the folder, which is called so, and its columns
 _OF_TRIALS = {layout.IOS: RECORD_COLUMNS, layout.OPERATIONS: OPERATION_COLUMNS, layout.EVENTS: EVENT_COLUMNS}
 _RUN, _TRIAL = pa.field("run", pa.string()), pa.field("trial", pa.string())
+# stands for the counts of trials
+_COUNTED = "drivelab_counted"
 # DuckDB looks for files by pattern; a class of one sign stands for that sign
 _GLOB_SIGN = re.compile(r"[*?\[]")
 # schema 1 has not these columns
 _DEFAULTS = "replace (coalesce(is_reference, false) as is_reference, coalesce(failure, '') as failure)"
 
 
-def make_tables(connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun], wanted: set[str]) -> list[Path]:
-    """Make the wanted ones of `TABLE_NAMES`; the files behind them.
+def make_tables(
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun], wanted: set[str], query: str
+) -> list[Path]:
+    """Make those of `TABLE_NAMES` that a query wants; the files behind them.
 
-    Nothing is copied but the trials that stand in a log: at most a log's length per run.
+    Nothing is copied but the trials that stand in a log: at most a log's length per run. The trials of ten thousand runs
+    are not looked for where the query asks for no number of them.
 
     Raises
     ------
@@ -48,11 +54,13 @@ def make_tables(connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun]
         S506: a run is damaged. S509: a directory's name is no text.
     """
     named = _named(runs)
+    connection.execute("create schema stored")
+    if wanted == {"runs"} and _made_without_counts(connection, named, query):
+        return []
     attempts = {name: run.attempt_names() for name, run in named.items()}
     completed = {
         name: [trial for trial in trials if not layout.is_failed_attempt(trial)] for name, trials in attempts.items()
     }
-    connection.execute("create schema stored")
     _insert(connection, "stored.completed", _pairs(completed))
     files: list[Path] = []
     for table in TABLE_NAMES:
@@ -65,6 +73,34 @@ def make_tables(connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun]
         else:
             files += _make_stored(connection, table, named)
     return files
+
+
+def _made_without_counts(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, StoredRun], query: str) -> bool:
+    """Whether the query needs no counts of trials; then the table of runs is there, without them.
+
+    A function of a column of its own stands for the counts: the query's plan reads that column only where they are needed.
+    """
+    import duckdb
+
+    connection.create_function(_COUNTED, _never_called, ["VARCHAR"], "BIGINT")
+    _insert(connection, "stored.runs", runs_table(runs, None).append_column(_COUNTED, [list(runs)]))
+    counts = ", ".join(f"{_COUNTED}({_COUNTED}) as {name}" for name in COUNTS)
+    connection.execute(f"create view runs as select * exclude ({_COUNTED}) replace ({counts}) from stored.runs")
+    try:
+        plan = connection.execute(f"explain (format json) {query}").fetchall()
+    except duckdb.Error:
+        # what is wrong with it is told where it is carried out
+        plan = [(_COUNTED,)]
+    if not any(_COUNTED in str(cell) for row in plan for cell in row):
+        return True
+    connection.execute("drop view runs")
+    connection.execute("drop table stored.runs")
+    return False
+
+
+def _never_called(run: str) -> int:
+    """Stand for a number that no query gets to see."""
+    raise AssertionError(f"the trials of {run} were to be counted")
 
 
 def file_pattern(path: str | Path) -> str:
@@ -80,8 +116,8 @@ def sql_text(text: str | Path) -> str:
 def _named(runs: Sequence[StoredRun]) -> dict[str, StoredRun]:
     """The runs by their name; by their directory, where several have the same name."""
     distinct = list({run.directory.resolve(): run for run in runs}.values())
-    names = [run.name for run in distinct]
-    named = {run.name if names.count(run.name) == 1 else str(run.directory.absolute()): run for run in distinct}
+    names = Counter(run.name for run in distinct)
+    named = {run.name if names[run.name] == 1 else str(run.directory.absolute()): run for run in distinct}
     for name, run in named.items():
         try:
             f"{name}{run.directory.absolute()}".encode()

@@ -337,6 +337,23 @@ def test_damage_within_a_file_is_an_error(tmp_path: Path) -> None:
     assert refusal_of(query, tmp_path / "run").code == "S506"
 
 
+def test_trials_are_looked_for_only_where_their_number_is_asked_for(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN / "check-directory", tmp_path / "run")
+    (tmp_path / "run" / "trials.parquet").write_bytes(b"rubble")
+    for query in ("select hostname from runs", "select hostname from (from runs) where tags['rack'] is null"):
+        assert ask(query, tmp_path / "run") == [("pike",)]
+    for query in (
+        "from runs",
+        "select runs from runs",
+        "select count(trial_count) from runs",
+        "select 1 from runs where failed_attempt_count = 0",
+        "select max(columns('.*_count')) from runs",
+    ):
+        assert refusal_of(query, tmp_path / "run").code == "S506", query
+        (row,) = ask(query, GOLDEN / "check-directory")
+        assert row, query
+
+
 def test_columns_of_an_answer_have_different_names() -> None:
     answer = query_runs("select 1 as a, 2 as a, 3 as a_1, 4 as a", [open_run(CHECK)])
     names = [column.name for column in answer.columns]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from drivelab.report.joint import Joint
 from drivelab.report.tables.table import Table
 from drivelab.report.terminal.wrapped import WIDTH, one_line, table_lines, wrapped
 
 LINES_MAX = 40
-_CELL_WIDTH = 36
-# columns that a terminal has room for, by the key of the table, and how many rows of it
+# columns that a terminal has room for, how wide each may be, and how many rows, by the key of the table
 _SHOWN = {
-    "apart": ((0, 2, 5), 10),
-    "factors": ((0, 1, 3, 4, 5), 6),
-    "numbers": ((0, 2, 3, 4), 8),
+    "apart": ({0: 36, 2: 26, 5: 14}, 10),
+    "factors": ({0: 16, 1: 6, 3: 18, 4: 7, 5: 26}, 6),
+    "numbers": ({0: 30, 2: 13, 3: 14, 4: 14}, 8),
 }
 
 
@@ -46,10 +45,10 @@ def _table(table: Table, rows_max: int, plain: bool) -> Iterator[str]:
     more = f" (the first {rows_max} of {len(rows)})" if len(rows) > rows_max else ""
     yield f"{table.title}{more}"
     cells = [[table.columns[place].name for place in columns]]
-    cells += [[one_line(row[place].text, _CELL_WIDTH, plain) for place in columns] for row in rows[:rows_max]]
+    cells += [[one_line(row[place].text, width, plain) for place, width in columns.items()] for row in rows[:rows_max]]
     yield from (f"  {line}" for line in table_lines(cells, plain, left=_left(table, columns)))
 
 
-def _left(table: Table, columns: Sequence[int]) -> int:
+def _left(table: Table, columns: Iterable[int]) -> int:
     """How many columns at the left are words."""
     return next((n for n, place in enumerate(columns) if table.columns[place].is_number), len(columns))
