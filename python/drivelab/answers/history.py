@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +12,7 @@ from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared
 from drivelab.answers.drive_of_run import drive_names, facts_before, is_on, is_scratch
 from drivelab.answers.measured_on import as_text
 from drivelab.answers.others_bursts import left_of_bursts
+from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.history import NUMBERS, History, HistoryRow, with_changes
@@ -22,9 +23,10 @@ from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 
 BUSY, CHECK = "busy machine", "check"
+_HOSTS_NAMED = 3
 
 
-def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool = False) -> History:
+def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool = False, here: str = "") -> History:
     """The history of the drive that a path, a label or a serial means.
 
     It is that of its checks, which can be laid beside each other; where there is none, of all that was run.
@@ -35,11 +37,18 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         All that are kept, the oldest first.
     target : str
         What was typed. The newest run of it tells the drive: runs are of the same drive where serial or WWN
-        is the same, whatever its path was, and without either where the path is.
+        is the same, whatever its path was, and without either where the path is. ``HOST:TARGET`` is that of one host.
     with_every_kind : bool
         Whether to have all other runs, too.
+    here : str
+        Name of this computer, whose runs are meant where other hosts have other drives of that path or name.
+
+    Raises
+    ------
+    DrivelabError
+        U053: several hosts have such a drive, and none is named.
     """
-    every = list(runs)
+    target, every = _of_host(target, list(runs), here)
     kept = [run for run in every if len(run.record.targets) == 1]
     meant = [run for run in kept if is_on(target, run.record) or target in drive_names(run.record)]
     names = drive_names(meant[-1].record) if meant else frozenset()
@@ -77,6 +86,31 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
     )
 
 
+def _of_host(target: str, runs: list[StoredRun], here: str) -> tuple[str, list[StoredRun]]:
+    """What is asked for without its host, and the runs that it may mean."""
+    named, _, rest = target.partition(":")
+    if rest and (its := [run for run in runs if _host(run) == named]):
+        return rest, its
+    drives: dict[str, set[frozenset[str]]] = defaultdict(set)
+    for run in runs:
+        if is_on(target, run.record) and (names := drive_names(run.record)):
+            drives[_host(run)].add(names)
+    # one drive may have been in several hosts, and one host may have had several names
+    if len(drives) < 2 or len(set().union(*drives.values())) == 1:
+        return target, runs
+    if here not in drives:
+        hosts = sorted(drives)
+        what = f"{target} means drives of {len(hosts)} hosts: {', '.join(hosts[:_HOSTS_NAMED])}"
+        more = ", ..." if len(hosts) > _HOSTS_NAMED else ""
+        do = f"name one, or a serial: drivelab history {hosts[0]}:{target}"
+        raise DrivelabError("U053", f"{what}{more}", where="drivelab history", do=do)
+    return target, [run for run in runs if _host(run) == here]
+
+
+def _host(run: StoredRun) -> str:
+    return as_text(run.record.host.get("hostname"))
+
+
 def _kind(run: StoredRun) -> str:
     """What experiment it is, or a check."""
     return as_text(run.record.experiment.get("name"))
@@ -110,6 +144,7 @@ def _facts_of(record: RunRecord) -> dict[str, str]:
     found = {
         # the device of a scratch drive is whichever was free
         "target": ("" if is_scratch(facts) else as_text(facts.get("path"))) or as_text(record.targets[0].get("label")),
+        "host": as_text(record.host.get("hostname")),
         "file system": as_text((facts.get("filesystem") or {}).get("type")),
         "kernel": as_text(record.host.get("kernel_release")),
         "firmware": as_text(drives[0].get("firmware")),

@@ -38,7 +38,10 @@ _OUTCOME_WIDTH_MIN = 12
 
 
 def command(
-    target: Annotated[str, typer.Argument(help="A directory, file or drive (vda), its serial, or a label of runs.")],
+    target: Annotated[
+        str,
+        typer.Argument(help="A directory, file or drive (vda), its serial, or a label of runs; HOST:TARGET on a host."),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html, .md, .csv or .json.")
     ] = None,
@@ -57,17 +60,18 @@ def command(
     Rows are checks; where there is none, all runs with what each came to.
 
     Runs are of the same drive where its serial or WWN is the same, whatever
-    path it had; without either where the path is the same. Another kernel,
-    firmware, file system, version of drivelab or wear is told below the run
-    that was the first to have it. The numbers are those of 'drivelab check'.
+    path it had; without either where the path is the same. Another host,
+    kernel, firmware, file system, version of drivelab or wear is told below the
+    run that was the first to have it. The numbers are those of 'drivelab check'.
+    Where several hosts have such a drive, this one is meant.
 
     Raises
     ------
     DrivelabError
-        U005: the ending of FILE is of no format. O801, O802: the page cannot be written.
+        U005: the ending of FILE is of no format. U053: the drive of which host? O801, O802: the page cannot be written.
     """
     kept = list(readable_runs())
-    history = history_of(kept, target, with_every_kind=all_runs)
+    history = history_of(kept, target, with_every_kind=all_runs, here=os.uname().nodename)
     if target not in history.places and os.path.exists(target):
         # runs know where they were made by the whole path
         history = replace(history, target=os.path.realpath(target))

@@ -83,6 +83,7 @@ _KINDS = (
     ErrorKind("U050", "nobody said when to begin", "write the moment to the standard input", EXIT_USAGE),
     ErrorKind("U051", "not a tag", "write KEY=VALUE: --tag rack=r07", EXIT_USAGE),
     ErrorKind("U052", "no number that drives share", "run the same experiment on each of them", EXIT_USAGE),
+    ErrorKind("U053", "drives of several hosts", "name the host, HOST:TARGET, or the serial", EXIT_USAGE),
     # T: the target that was typed
     ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),
     ErrorKind("T102", "no permission to use the target", "run as root, or choose a target of your own"),
