@@ -95,11 +95,11 @@ def _numbers(answer: FleetAnswerOfRuns, drives: Mapping[str, FleetDrive], words:
         ]
         for one in answer.spreads
     ]
-    heads = ("number", "drives", "median drive", "between drives", "within a drive", "best", "worst")
+    heads = ("number", "drives", "median drive", "between", "within", "best", "worst")
     runs = any(one.has_runs_apart for one in answer.spreads)
     return Table(
         key="numbers",
-        title="Numbers over all drives",
+        title="Numbers over all drives, and their spread",
         columns=tuple(TableColumn(head, is_number=place in (1, 2, 3, 4)) for place, head in enumerate(heads)),
         rows=text_rows(rows),
         caption=(
