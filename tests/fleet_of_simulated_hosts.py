@@ -93,7 +93,7 @@ class SimulatedFleet:
         profile: Path | None = None,
     ) -> Asked:
         """Have a command ask hosts, all of them or these."""
-        port = _free_port()
+        port = free_port()
         address = f"tls://127.0.0.1:{port}"
         times = ("--join-within", f"{join_s}s", "--deadline", f"{deadline_s}s", "--silent-for", f"{silent_s}s")
         command = ["fleet", *words, "--scheduler", address, "--keys", str(self._keys), *times, "--json"]
@@ -150,7 +150,8 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback that nobody listens at now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -57,6 +57,11 @@ COMMANDS = (
         ("fleet worker tls://10.0.0.1:8786 --keys ./fleet-keys",),
     ),
     Command(
+        "fleet manifest",
+        "Hosts of a fleet on the nodes of Kubernetes: a DaemonSet for kubectl apply.",
+        ("fleet manifest tls://10.0.0.1:8786 --hosts hosts.toml --image registry/drivelab:1.0 | kubectl apply -f -",),
+    ),
+    Command(
         "fleet odd",
         "Which of many drives is slow, by monitoring data: the drive or its whole host?",
         ("fleet odd samples/", "fleet odd monday.csv.gz tuesday.csv.gz --details", "fleet odd iostat.json --json"),

@@ -21,6 +21,7 @@ from drivelab.cli.fleet_options import (
     OnlyHostOption,
     SchedulerOption,
     SilentOption,
+    SlurmOption,
     reach_of,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
@@ -38,6 +39,7 @@ def command(
     listen: ListenOption = None,
     scheduler: SchedulerOption = None,
     keys: KeysOption = None,
+    slurm: SlurmOption = False,
     join_within: JoinOption = JOIN,
     deadline: DeadlineOption = DEADLINE,
     silent_for: SilentOption = SILENT,
@@ -59,7 +61,7 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
 
-    reach = reach_of(listen, scheduler, keys, join_within, deadline, silent_for)
+    reach = reach_of(listen, scheduler, keys, slurm, join_within, deadline, silent_for)
     require_fleet_extra()
     known = load_hosts(hosts, tuple(host or ()))
     if need is not None:

@@ -17,6 +17,7 @@ from drivelab.cli.fleet_options import (
     ListenOption,
     OnlyHostOption,
     SchedulerOption,
+    SlurmOption,
     reach_of,
 )
 from drivelab.cli.fleet_sitting import asked_of_each
@@ -36,6 +37,7 @@ def command(
     listen: ListenOption = None,
     scheduler: SchedulerOption = None,
     keys: KeysOption = None,
+    slurm: SlurmOption = False,
     join_within: JoinOption = JOIN,
     show_all: Annotated[bool, typer.Option("--all", help="All drives, however many.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every fact.")] = False,
@@ -49,7 +51,7 @@ def command(
     DrivelabError
         F901, F904, F905, F909: hosts, keys and addresses.
     """
-    reach = reach_of(listen, scheduler, keys, join_within)
+    reach = reach_of(listen, scheduler, keys, slurm, join_within)
     answers, reasons = asked_of_each(load_hosts(hosts, tuple(host or ())), reach, "drives")
     found = {name: [drive for drive in answers[name]["drives"] if _is_meant(drive)] for name in sorted(answers)}
     drives = [fleet_drive(name, drive) for name, listed in found.items() for drive in listed]

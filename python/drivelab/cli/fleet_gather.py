@@ -12,6 +12,7 @@ from drivelab.cli.fleet_options import (
     ListenOption,
     SchedulerOption,
     SilentOption,
+    SlurmOption,
     reach_of,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
@@ -23,6 +24,7 @@ def command(
     listen: ListenOption = None,
     scheduler: SchedulerOption = None,
     keys: KeysOption = None,
+    slurm: SlurmOption = False,
     join_within: JoinOption = JOIN,
     silent_for: SilentOption = SILENT,
     as_json: JsonOption = False,
@@ -37,7 +39,7 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import open_fleet
 
-    reach = reach_of(listen, scheduler, keys, join_within, silent_for=silent_for)
+    reach = reach_of(listen, scheduler, keys, slurm, join_within, silent_for=silent_for)
     require_fleet_extra()
     book = FleetBook(open_fleet(fleet))
     is_whole = sitting(book, reach, lambda conductor: conductor.gather(), gathers=True, as_json=as_json)

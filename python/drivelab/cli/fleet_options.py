@@ -29,6 +29,10 @@ SchedulerOption = Annotated[
         help="Let hosts be started by others (Slurm, Kubernetes), and wait for them here: drivelab fleet worker.",
     ),
 ]
+SlurmOption = Annotated[
+    bool,
+    typer.Option("--slurm", help="Start hosts by srun, one for each node, and not over ssh; untried on a cluster."),
+]
 KeysOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Keys for --scheduler: drivelab fleet keys DIR.")]
 JoinOption = Annotated[str, typer.Option(metavar="DURATION", help="How long a host may take to join.")]
 DeadlineOption = Annotated[str, typer.Option(metavar="DURATION", help="How long one drive may take.")]
@@ -61,6 +65,8 @@ class Reach:
         ``tls://ADDRESS:PORT``, where others start them.
     keys : Path or None
         Where the keys for that are.
+    slurm : bool
+        Whether srun starts them, and not ssh.
     join_s, item_s, silent_s : float
         How long joining, one drive, and silence may last.
     """
@@ -68,6 +74,7 @@ class Reach:
     listen: str | None
     scheduler: str | None
     keys: Path | None
+    slurm: bool
     join_s: float
     item_s: float
     silent_s: float
@@ -77,6 +84,7 @@ def reach_of(
     listen: str | None,
     scheduler: str | None,
     keys: Path | None,
+    slurm: bool,
     join_within: str = JOIN,
     deadline: str = DEADLINE,
     silent_for: str = SILENT,
@@ -91,11 +99,14 @@ def reach_of(
     """
     if scheduler is not None and listen is not None:
         raise DrivelabError("U004", "--scheduler names the address already", do="leave out --listen")
+    if scheduler is not None and slurm:
+        do = "give one: --slurm starts hosts, and --scheduler waits for those that others start"
+        raise DrivelabError("U004", "--slurm and --scheduler exclude each other", do=do)
     if (scheduler is None) != (keys is None):
         do = "give both: --scheduler tls://ADDRESS:PORT --keys DIR"
         raise DrivelabError("U004", "--scheduler and --keys belong together", do=do)
     join_s, silent_s = patience(join_within, silent_for)
-    return Reach(listen, scheduler, keys, join_s, _seconds("--deadline", deadline, _S_MIN), silent_s)
+    return Reach(listen, scheduler, keys, slurm, join_s, _seconds("--deadline", deadline, _S_MIN), silent_s)
 
 
 def patience(join_within: str, silent_for: str) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from drivelab.cli.fleet_options import (
     ListenOption,
     OnlyHostOption,
     SchedulerOption,
+    SlurmOption,
     reach_of,
 )
 from drivelab.cli.fleet_sitting import asked_of_each
@@ -31,6 +32,7 @@ def command(
     listen: ListenOption = None,
     scheduler: SchedulerOption = None,
     keys: KeysOption = None,
+    slurm: SlurmOption = False,
     join_within: JoinOption = JOIN,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
@@ -44,7 +46,7 @@ def command(
     DrivelabError
         F901, F904, F905, F909: hosts, keys and addresses.
     """
-    reach = reach_of(listen, scheduler, keys, join_within)
+    reach = reach_of(listen, scheduler, keys, slurm, join_within)
     answers, reasons = asked_of_each(load_hosts(hosts, tuple(host or ())), reach, "restore")
     reasons |= {name: answer["error"] for name, answer in answers.items() if answer["error"]}
     if as_json:

@@ -16,6 +16,7 @@ from drivelab.cli.fleet_options import (
     NoGatherOption,
     SchedulerOption,
     SilentOption,
+    SlurmOption,
     reach_of,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
@@ -30,6 +31,7 @@ def command(
     listen: ListenOption = None,
     scheduler: SchedulerOption = None,
     keys: KeysOption = None,
+    slurm: SlurmOption = False,
     join_within: JoinOption = JOIN,
     deadline: DeadlineOption = DEADLINE,
     silent_for: SilentOption = SILENT,
@@ -49,7 +51,7 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import open_fleet
 
-    reach = reach_of(listen, scheduler, keys, join_within, deadline, silent_for)
+    reach = reach_of(listen, scheduler, keys, slurm, join_within, deadline, silent_for)
     require_fleet_extra()
     erasable = load_erase_list(erase_list) if erase_list else ()
     book = FleetBook(open_fleet(fleet))

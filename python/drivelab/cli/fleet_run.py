@@ -22,6 +22,7 @@ from drivelab.cli.fleet_options import (
     OnlyHostOption,
     SchedulerOption,
     SilentOption,
+    SlurmOption,
     chosen_seed,
     reach_of,
 )
@@ -57,6 +58,7 @@ def command(
     listen: ListenOption = None,
     scheduler: SchedulerOption = None,
     keys: KeysOption = None,
+    slurm: SlurmOption = False,
     join_within: JoinOption = JOIN,
     deadline: DeadlineOption = DEADLINE,
     silent_for: SilentOption = SILENT,
@@ -81,7 +83,7 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
 
-    reach = reach_of(listen, scheduler, keys, join_within, deadline, silent_for)
+    reach = reach_of(listen, scheduler, keys, slurm, join_within, deadline, silent_for)
     require_fleet_extra()
     known = load_hosts(hosts, tuple(host or ()))
     erasable = load_erase_list(erase_list) if erase_list else ()

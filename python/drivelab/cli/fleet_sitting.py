@@ -44,17 +44,19 @@ def sitting(
     require_fleet_extra()
     # imported here: most commands have no fleet
     from drivelab.fleet.conduct import Manner
-    from drivelab.fleet.session import listening_at, listening_for_ssh, sit
+    from drivelab.fleet.session import listening_at, listening_here, sit
+    from drivelab.fleet.slurm import srun_words
+    from drivelab.fleet.ssh import ssh_words
 
     if reach.scheduler is not None and reach.keys is not None:
         listening = listening_at(reach.scheduler, reach.keys)
         print(f"hosts join here: drivelab fleet worker {reach.scheduler} --keys DIR", file=sys.stderr)
     else:
-        listening = listening_for_ssh(book.fleet, reach.listen)
+        listening = listening_here(book.fleet, reach.listen)
+    words = srun_words if reach.slurm else ssh_words
+    times = reach.join_s, reach.item_s, reach.silent_s
     with telling(book, as_json=as_json) as teller:
-        manner = Manner(
-            listening.host_keys, reach.join_s, reach.item_s, reach.silent_s, erase_list, gathers, teller.tell
-        )
+        manner = Manner(listening.host_keys, words, *times, erase_list, gathers, teller.tell)
         return sit(book, listening, manner, work)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 from pathlib import Path
@@ -16,17 +17,21 @@ from drivelab.model.errors import EXIT_OK, DrivelabError
 
 def command(
     address: Annotated[
-        str, typer.Argument(metavar="ADDRESS", help="tls://ADDRESS:PORT of those who ask; - reads it from ssh.")
+        str,
+        typer.Argument(metavar="ADDRESS", help="tls://ADDRESS:PORT of those who ask; - reads it from what started it."),
     ],
     keys: Annotated[Path | None, typer.Option(metavar="DIR", help="The keys: 'drivelab fleet keys' made them.")] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What hosts.toml calls it; else its host name.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What hosts.toml calls it; else the name of its node in Slurm, or its host name."
+        ),
     ] = None,
     join_within: JoinOption = JOIN,
     silent_for: SilentOption = SILENT,
     as_json: Annotated[bool, typer.Option("--json", help="Say what goes wrong as JSON.")] = False,
 ) -> int:
-    """Be a host of a fleet until those who ask are gone; 'drivelab fleet run' starts it over ssh.
+    """Be a host of a fleet until those who ask are gone; 'drivelab fleet run' starts it over ssh or by srun.
 
     What it measures is an ordinary run in this machine's own directory of runs.
     When the connection is lost, that is interrupted and everything is put back.
@@ -37,18 +42,23 @@ def command(
         F904 to F906, F908, F909: keys, what is missing, whom to join, versions. U002, U003: durations.
     """
     if address == "-":
-        why = asyncio.run(_over_ssh())
+        why = asyncio.run(_as_started())
     else:
         if keys is None:
             do = "make them where 'drivelab fleet run' is started, and copy them: drivelab fleet keys DIR"
             raise DrivelabError("F904", "no keys are named: --keys DIR", do=do)
         join_s, silent_s = patience(join_within, silent_for)
-        why = asyncio.run(_by_itself(address, keys, name or socket.gethostname().partition(".")[0], silent_s, join_s))
+        why = asyncio.run(_by_itself(address, keys, name or own_name(), silent_s, join_s))
     print(why, file=sys.stderr)
     return EXIT_OK
 
 
-async def _over_ssh() -> str:
+def own_name() -> str:
+    """What this host is called where nobody says it: as its node in Slurm, else as itself."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
+
+
+async def _as_started() -> str:
     from drivelab.fleet.host import be_host, read_joining, standard_input
 
     reader = await standard_input()

@@ -22,13 +22,14 @@ from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
 from drivelab.fleet.host import Joining
 from drivelab.fleet.hosts import erase_words
-from drivelab.fleet.ssh import StartedHost, start_over_ssh
+from drivelab.fleet.starting import StartedHost, start_host
 from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import ENDED, FleetItem
 from drivelab.model.units import format_wait_ns
 from drivelab.plan.fleet import items_of_host, unmet_rules
 
-# ssh processes that are started at once; all of them stay, and those of hosts that are off hold up nobody else for long
+# processes that start hosts at once; all of them stay, and those of hosts that are off hold up nobody else for long
 _STARTED_AT_ONCE = 100
 _ASK_WITHIN_S = 60
 # of the time to join, what the host itself tries for: the rest is to say why it could not
@@ -50,7 +51,9 @@ class Manner:
     Attributes
     ----------
     host_keys : Keys or None
-        What hosts that are started over ssh are handed; None where others start them.
+        What hosts that are started from here are handed; None where others start them.
+    start_words : callable
+        The command that starts a host: from its entry, its name, and how long it may take, in seconds.
     join_s : float
         How long a host may take until it has joined.
     item_s : float
@@ -66,6 +69,7 @@ class Manner:
     """
 
     host_keys: Keys | None
+    start_words: Callable[[HostEntry, str, int], list[str]]
     join_s: float
     item_s: float
     silent_s: float
@@ -159,7 +163,7 @@ class Conductor:
         entry = self.book.fleet.hosts[name].entry
         join_s = self.manner.join_s
         joining = Joining(self.centre.address, name, keys, self.manner.silent_s, join_s * _OWN_SHARE)
-        return await start_over_ssh(entry, entry.address or name, joining, connect_s=int(join_s))
+        return await start_host(self.manner.start_words(entry, name, int(join_s)), joining)
 
     async def _wait_for(self, name: str, started: StartedHost | None) -> None:
         """Return when a host has joined.

@@ -17,7 +17,7 @@ from drivelab.fleet.local_address import address_of, address_towards, place_of
 from drivelab.fleet.record import FleetRecord
 from drivelab.model.errors import DrivelabError
 
-# of this program itself; of each host its connection, and of ssh two pipes and a handle of its process
+# of this program itself; of each host its connection, and of what starts it two pipes and a handle of its process
 _OPEN_FILES, _OPEN_FILES_OF_HOST = 200, 4
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -35,7 +35,7 @@ class Listening:
     keys : Keys
         What this side proves itself with.
     host_keys : Keys or None
-        What hosts are handed over ssh; None where others start them.
+        What hosts that are started from here are handed; None where others start them.
     """
 
     address: str
@@ -44,7 +44,7 @@ class Listening:
     host_keys: Keys | None
 
 
-def listening_for_ssh(fleet: FleetRecord, listen: str | None) -> Listening:
+def listening_here(fleet: FleetRecord, listen: str | None) -> Listening:
     """Keys for this time, at the address that is named, or the one on the way to the first host.
 
     Raises

@@ -45,8 +45,8 @@ def make_tables(
 ) -> list[Path]:
     """Make those of `TABLE_NAMES` that a query wants; the files behind them.
 
-    Nothing is copied but the trials that stand in a log: at most a log's length per run. The trials of ten thousand runs
-    are not looked for where the query asks for no number of them.
+    Nothing is copied but the trials that stand in a log: at most a log's length per run. The trials of ten thousand
+    runs are not looked for where the query asks for no number of them.
 
     Raises
     ------
@@ -78,7 +78,8 @@ def make_tables(
 def _made_without_counts(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, StoredRun], query: str) -> bool:
     """Whether the query needs no counts of trials; then the table of runs is there, without them.
 
-    A function of a column of its own stands for the counts: the query's plan reads that column only where they are needed.
+    A function of a column of its own stands for the counts: the query's plan reads that column only where
+    they are needed.
     """
     import duckdb
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from drivelab.report.joint import Joint
 from drivelab.report.tables.table import Table
@@ -49,6 +49,6 @@ def _table(table: Table, rows_max: int, plain: bool) -> Iterator[str]:
     yield from (f"  {line}" for line in table_lines(cells, plain, left=_left(table, columns)))
 
 
-def _left(table: Table, columns: Iterable[int]) -> int:
+def _left(table: Table, columns: Collection[int]) -> int:
     """How many columns at the left are words."""
     return next((n for n, place in enumerate(columns) if table.columns[place].is_number), len(columns))
