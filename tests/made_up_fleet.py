@@ -1,8 +1,9 @@
 """Stored runs of a fleet that nobody has: real runs, written again with other hosts, drives and scaled numbers.
 
 What stands in them was measured once, by the runs that they are made of; hosts, serials, firmwares, tags and dates
-are made up, and the columns of latencies and rates of the trials are multiplied by a factor of drive, run and repeat (the
-texts beside them, estimates among them, are as they were). So they say nothing about any drive, and their truth is known.
+are made up, and the columns of latencies and rates of the trials are multiplied by a factor of drive, run and repeat
+(the texts beside them, estimates among them, are as they were). So they say nothing about any drive, and their truth is
+known.
 """
 
 from __future__ import annotations
