@@ -23,7 +23,7 @@ _LOST = "the connection to it was lost"
 
 
 class HostGone(Exception):
-    """A host that was asked has left, or has not answered within its time; what it says is why."""
+    """A host that was asked has left, has not answered within its time, or is in disorder; what it says is why."""
 
 
 class Centre:
@@ -41,7 +41,13 @@ class Centre:
 
     @asynccontextmanager
     async def opened(self, keys: Keys, address: str, port: int, silent_s: float) -> AsyncIterator[None]:
-        """Have hosts join while the block runs."""
+        """Have hosts join while the block runs.
+
+        Raises
+        ------
+        OSError
+            It cannot listen there.
+        """
         self._scheduler = FleetScheduler(
             self,
             silent_s,
@@ -51,6 +57,10 @@ class Centre:
             security=keys.security(),
             dashboard=False,
         )
+        try:
+            await self._scheduler
+        except RuntimeError as error:
+            raise error.__cause__ or error from error
         async with self._scheduler:
             yield
 

@@ -23,7 +23,7 @@ from drivelab.fleet.fingerprint import fingerprint
 from drivelab.fleet.local_commands import Ended, LocalCommands
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem, FleetWork
-from drivelab.store.durable import make_directory
+from drivelab.store.durable import make_directory, storage_error
 from drivelab.store.layout import RUN_JSON, default_parent
 from drivelab.store.read import open_run
 from drivelab.store.regular_file import opened_regular
@@ -92,8 +92,9 @@ async def measure(
                 tell = _teller(fleet, item.key, tell_after_s)
                 ended = await COMMANDS.ended(words, tell, pass_fds=(lock,), name=name)
             return await _outcome(folder, ended)
-    except DrivelabError as error:
-        return {"state": "failed", "reason": f"{error.code}: {error.what}", "run": "", "answer": ""}
+    except (DrivelabError, OSError) as error:
+        told = storage_error(error, folder) if isinstance(error, OSError) else error
+        return {"state": "failed", "reason": f"{told.code}: {told.what}", "run": "", "answer": ""}
 
 
 async def begin(key: str, unix_ns: int | None) -> None:

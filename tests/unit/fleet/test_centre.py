@@ -1,0 +1,98 @@
+"""Questions to a host and what comes of them: answers, its errors, silence, and that it goes."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from drivelab.fleet.centre import Centre, HostGone, opened_centre
+from drivelab.fleet.certificates import new_keys
+from drivelab.fleet.nodes import HostWorker, configure
+from drivelab.model.errors import DrivelabError
+
+ENDED: list[str] = []
+
+
+async def double(number: int) -> int:
+    return 2 * number
+
+
+async def refuse() -> None:
+    raise DrivelabError("F906", "not asked by a fleet", where="here", do="start it")
+
+
+async def break_down() -> None:
+    raise PermissionError(13, "Permission denied")
+
+
+async def say_nothing() -> None:
+    await asyncio.sleep(600)
+
+
+async def put_back() -> None:
+    ENDED.append("put back")
+
+
+def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]]) -> Any:
+    """Have a centre and one host that has joined it, both here, while the work is done."""
+
+    async def do() -> Any:
+        keys = new_keys()
+        configure()
+        async with opened_centre(keys.controller, "127.0.0.1") as centre:
+            host = HostWorker(
+                centre.address, ending=put_back, name="one", security=keys.host.security(), host="tls://127.0.0.1"
+            )
+            async with host:
+                await asyncio.wait_for(centre.joined("one"), 60)
+                return await work(centre, host)
+
+    ENDED.clear()
+    return asyncio.run(do())
+
+
+def test_a_host_answers_and_its_errors_keep_their_code() -> None:
+    async def work(centre: Centre, _host: HostWorker) -> None:
+        assert await centre.ask("one", double, 21, within_s=60) == 42
+        with pytest.raises(DrivelabError, match="not asked by a fleet") as caught:
+            await centre.ask("one", refuse, within_s=60)
+        assert (caught.value.code, caught.value.where, caught.value.do) == ("F906", "here", "start it")
+        with pytest.raises(HostGone, match=r"^it failed: PermissionError: .*Permission denied"):
+            await centre.ask("one", break_down, within_s=60)
+        with pytest.raises(HostGone, match=r"^it has left$"):
+            await centre.ask("two", double, 1, within_s=60)
+
+    with_host(work)
+
+
+def test_a_host_that_says_nothing_is_given_up_after_its_time() -> None:
+    async def work(centre: Centre, _host: HostWorker) -> None:
+        with pytest.raises(HostGone, match=r"^it did not answer within 1 s$"):
+            await centre.ask("one", say_nothing, within_s=1)
+        assert centre.is_here("one")
+        assert await centre.ask("one", double, 1, within_s=60) == 2
+
+    with_host(work)
+
+
+def test_a_host_that_goes_is_missed_at_once_and_puts_back_first() -> None:
+    async def work(centre: Centre, host: HostWorker) -> None:
+        asking = asyncio.ensure_future(centre.ask("one", say_nothing, within_s=600))
+        await asyncio.sleep(0.2)
+        await host.close()
+        assert ENDED == ["put back"]
+        with pytest.raises(HostGone, match=r"^the connection to it was lost$"):
+            await asking
+        assert not centre.is_here("one")
+
+    with_host(work)
+
+
+def test_an_error_is_the_same_after_a_journey() -> None:
+    error = DrivelabError("F910", "damaged", where="one")
+    there = pickle.loads(pickle.dumps(error))
+    assert str(there) == str(error)
