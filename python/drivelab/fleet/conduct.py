@@ -126,15 +126,22 @@ class Conductor:
         self.book.change_host(name, reason="")
         try:
             async with self._connected(name):
-                await work(name)
+                try:
+                    await work(name)
+                except (HostGone, DrivelabError) as error:
+                    # told at once: a connection may take its time to end
+                    self._give_up(name, error)
         except (HostGone, DrivelabError) as error:
-            reason = str(error) if isinstance(error, HostGone) else f"{error.code}: {error.what}"
-            self.book.change_host(name, reason=reason)
-            self._cut_off(name, reason)
-            self.manner.tell(name)
+            self._give_up(name, error)
         except asyncio.CancelledError:
             self._cut_off(name, "the fleet was interrupted")
             raise
+
+    def _give_up(self, name: str, error: HostGone | DrivelabError) -> None:
+        reason = str(error) if isinstance(error, HostGone) else f"{error.code}: {error.what}"
+        self.book.change_host(name, reason=reason)
+        self._cut_off(name, reason)
+        self.manner.tell(name)
 
     def _cut_off(self, name: str, reason: str) -> None:
         for item in self.book.items_of(name):
@@ -253,7 +260,9 @@ class Conductor:
             if self.centre.is_here(item.host):
                 await self.centre.dismiss(item.host)
             raise error
-        return self.change(item.key, **answer, now="")
+        # what a local command is to be given is a line of the list here
+        reason = answer["reason"].replace("--erase ", f"--erase-list with the line {item.host}:")
+        return self.change(item.key, **answer | {"reason": reason}, now="")
 
     def _tell_after_s(self) -> float:
         return max(_TELL_AFTER_S, len(self.book.fleet.hosts) / _LINES_PER_S)
@@ -269,7 +278,9 @@ class Conductor:
                 answer = await self.centre.ask(
                     name, host_tasks.outcome, self.book.fleet.name, item.key, within_s=_ASK_WITHIN_S
                 )
-                self.change(item.key, **answer)
+                # a failure is known from what its command said: the host has kept nothing of it
+                if answer["state"] == "complete" or item.state != "failed":
+                    self.change(item.key, **answer)
             await self.gather_item(self.book.fleet.items[item.key])
 
     def change(self, key: str, **changes: Any) -> FleetItem:

@@ -1,0 +1,56 @@
+"""What a fleet notes of its hosts while it is carried out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from drivelab.fleet.book import FleetBook
+from drivelab.fleet.centre import Centre
+from drivelab.fleet.conduct import Conductor, Manner
+from drivelab.fleet.record import new_fleet
+from drivelab.model.fleet_hosts import HostEntry
+from drivelab.model.fleet_plan import FleetItem, FleetWork
+
+FAILED = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="failed", reason="T101: no drive")
+NOTHING = {"state": "planned", "reason": "", "run": "", "answer": ""}
+
+
+class Host:
+    """One host that others have started, and what it answers."""
+
+    def __init__(self, outcome: Mapping[str, str]) -> None:
+        self.outcome = outcome
+
+    def listen(self, _topic: str, _hear: Any) -> None:
+        """It says nothing by itself."""
+
+    async def joined(self, host: str) -> None:
+        assert host == "one"
+
+    async def ask(self, host: str, question: Any, *_arguments: Any, **_options: Any) -> Mapping[str, str]:
+        assert (host, question.__name__) == ("one", "outcome")
+        return self.outcome
+
+
+def gathered(folder: Path, item: FleetItem, outcome: Mapping[str, str]) -> FleetItem:
+    """What is known of an item once its host was asked what lies there."""
+    book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder).with_items([item]))
+    manner = Manner(None, 60, 60, 30, (), True, lambda _key: None)
+    asyncio.run(Conductor(book, cast(Centre, Host(outcome)), manner).gather())
+    return book.fleet.items[item.key]
+
+
+def test_a_failure_is_still_known_when_its_host_has_kept_nothing_of_it(tmp_path: Path) -> None:
+    assert gathered(tmp_path, FAILED, NOTHING) == FAILED
+
+
+@pytest.mark.parametrize("state", ["measuring", "cut_off"])
+def test_what_was_not_known_is_as_the_host_says(tmp_path: Path, state: Any) -> None:
+    found = gathered(tmp_path, replace(FAILED, state=state, reason="it has left"), NOTHING)
+    assert (found.state, found.reason) == ("planned", "")
