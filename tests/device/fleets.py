@@ -205,21 +205,22 @@ class Fleet:
     def kill_worker(self, host: Host) -> None:
         """Kill what a host was started as, without a warning."""
         for pid in self.network.processes(host.number):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            words = _words_of(pid)
             if b"worker" in words and b"-m" in words:
                 os.kill(pid, signal.SIGKILL)
 
     def wait_until_idle(self) -> None:
         """Return once every host has put back what it changed and gone."""
         for host in self.hosts.values():
-            until(lambda host=host: not _busy(self.network, host), f"{host.name} has ended")  # type: ignore[misc]
+            until(lambda host=host: not self._is_busy(host), f"{host.name} has ended")  # type: ignore[misc]
+
+    def _is_busy(self, host: Host) -> bool:
+        return any(b"drivelab" in _words_of(pid) for pid in self.network.processes(host.number))
 
 
-def _busy(network: Network, host: Host) -> bool:
-    for pid in network.processes(host.number):
-        try:
-            if b"drivelab" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-                return True
-        except OSError:
-            continue
-    return False
+def _words_of(pid: int) -> list[bytes]:
+    """The words that a process was started with; none where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []

@@ -138,6 +138,7 @@ def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
         "host5/sim-disk-7200": ("complete", ""),
         f"host8/{kept.name}": ("failed", "C201"),
     }
+    assert fleet.items()[f"host8/{kept.name}"]["reason"].endswith(f": --erase-list with the line host8:{kept.name}")
     assert hashlib.sha256(kept.read_bytes()).hexdigest() == before
 
 
@@ -150,15 +151,12 @@ def test_a_host_that_is_cut_off_and_one_that_is_killed_put_all_back_and_go_on_la
     asking = fleet.start(*fleet.run_words(*PATIENT, *SILENT))
     for device in devices[:2]:
         fleet.wait_until(lambda device=device: scheduler_of(device) == "mq-deadline", "a setting is changed")  # type: ignore[misc]
-    fleet.network.set_cable(cut_off.number, "down")
-    fleet.kill_worker(killed)
-    try:
+    with cable_out(fleet.network, cut_off.number):
+        fleet.kill_worker(killed)
         assert asking.wait() == 1
         assert_put_back(fleet, devices)
-    finally:
-        fleet.network.set_cable(cut_off.number, "up")
-    states = {key: item["state"] for key, item in fleet.items().items()}
-    assert list(states.values()) == ["cut_off", "cut_off", "complete"]
+    states = {item["host"]: item["state"] for item in fleet.items().values()}
+    assert states == {"host0": "cut_off", "host1": "cut_off", "host2": "complete"}
     assert fleet.reason("host0") == fleet.reason("host1") == "the connection to it was lost"
     assert (fleet.directory / fleet.items()[f"host2/{devices[2].name}"]["gathered"] / "run.json").exists()
     answer = fleet.resume(*PATIENT)
@@ -210,13 +208,17 @@ def test_hosts_that_others_start_join_with_keys_of_the_same_authority_alone(flee
     asking = fleet.start(*fleet.run_words(*PATIENT, "--scheduler", place, "--keys", str(own)))
     fleet.wait_until(lambda: (fleet.network.address, 8786) in listening(fleet.network, None), "hosts can join")
 
+    second = fleet.ask(*fleet.run_words("--scheduler", place, "--keys", str(own)))
+    assert second.returncode == 1
+    assert f"error[F909] cannot listen at {fleet.network.address}: Address already in use" in second.stderr
+
     def join(keys: Path, *options: str) -> subprocess.CompletedProcess[str]:
         words = [str(host.folder / "drivelab"), "fleet", "worker", place, "--keys", str(keys), "--name", host.name]
         return subprocess.run(fleet.network.inside(host.number, [*words, *options]), capture_output=True, text=True)
 
     refused = join(foreign, "--join-within", "5s")
     assert refused.returncode == 1
-    assert refused.stderr.startswith(f"error[F909] it cannot join {place}")
+    assert refused.stderr.startswith(f"error[F909] it cannot join {place}: its keys are those of another authority")
     joined = join(own, *PATIENT)
     assert joined.returncode == 0, joined.stderr
     assert asking.wait() == 0
@@ -266,11 +268,23 @@ def listening(network: Network, number: int | None) -> list[tuple[str, int]]:
 
 
 @contextmanager
+def cable_out(network: Network, number: int) -> Iterator[None]:
+    """A host that is cut off, so that no packet says so."""
+    network.set_cable(number, "down")
+    try:
+        yield
+    finally:
+        network.set_cable(number, "up")
+
+
+@contextmanager
 def unreachable(network: Network, number: int) -> Iterator[None]:
     """A host without an sshd."""
     network.stop_sshd(number)
-    yield
-    network.start_sshd(number)
+    try:
+        yield
+    finally:
+        network.start_sshd(number)
 
 
 @contextmanager
