@@ -15,7 +15,7 @@ from distributed.core import rpc
 from drivelab.fleet import host_tasks
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.clock import ClockOffset, clock_offset
-from drivelab.fleet.nodes import CLOCK_QUESTION, SILENT_S, FleetScheduler, configure
+from drivelab.fleet.nodes import CLOCK_QUESTION, SILENT_S, FleetScheduler, configure, own_scratch
 from drivelab.model.errors import DrivelabError
 
 _CLOCK_WITHIN_S = 10
@@ -197,5 +197,6 @@ async def opened_centre(keys: Keys, address: str, port: int = 0, silent_s: float
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     configure(silent_s)
     centre = Centre()
-    async with centre.opened(keys, address, port, silent_s):
-        yield centre
+    with own_scratch():
+        async with centre.opened(keys, address, port, silent_s):
+            yield centre

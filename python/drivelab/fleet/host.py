@@ -119,34 +119,36 @@ async def be_host(joining: Joining, joined: Callable[[], None], gone: Awaitable[
     require_fleet_extra()
     # imported here: all that is needed to refuse is above
     from drivelab.fleet.host_tasks import COMMANDS, PROGRESS, QUESTIONS
-    from drivelab.fleet.nodes import HostWorker, configure
+    from drivelab.fleet.nodes import HostWorker, configure, own_scratch
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     configure(joining.silent_s)
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     _end_on_signals(ended)
-    worker = HostWorker(
-        joining.address,
-        questions=QUESTIONS,
-        ending=COMMANDS.interrupt,
-        silent_s=joining.silent_s,
-        name=joining.name,
-        security=joining.keys.security(),
-        host=f"tls://{address_towards(place_of(joining.address)[0])}",
-        nthreads=1,
-        memory_limit=0,
-        death_timeout=joining.wait_s,
-    )
     over = {ended, *([asyncio.ensure_future(gone)] if gone is not None else [])}
-    PROGRESS.set(worker.tell)
-    try:
-        if await _join(worker, joining, over):
-            joined()
-            await asyncio.wait({asyncio.ensure_future(worker.finished()), *over}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        await COMMANDS.interrupt()
-        with suppress(Exception):
-            await asyncio.wait_for(worker.close(), joining.silent_s)
+    with own_scratch():
+        worker = HostWorker(
+            joining.address,
+            questions=QUESTIONS,
+            ending=COMMANDS.interrupt,
+            silent_s=joining.silent_s,
+            name=joining.name,
+            security=joining.keys.security(),
+            host=f"tls://{address_towards(place_of(joining.address)[0])}",
+            nthreads=1,
+            memory_limit=0,
+            death_timeout=joining.wait_s,
+        )
+        PROGRESS.set(worker.tell)
+        try:
+            if await _join(worker, joining, over):
+                joined()
+                left = asyncio.ensure_future(worker.finished())
+                await asyncio.wait({left, *over}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await COMMANDS.interrupt()
+            with suppress(Exception):
+                await asyncio.wait_for(worker.close(), joining.silent_s)
     return ended.result() if ended.done() else "those who ask are gone"
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import tempfile
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +55,19 @@ def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]]) -> Any:
 
     ENDED.clear()
     return asyncio.run(do())
+
+
+def test_nothing_is_kept_where_others_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    async def work(_centre: Centre, host: HostWorker) -> None:
+        scratch = Path(host.local_directory).relative_to(tmp_path).parts[0]
+        assert scratch.startswith("drivelab-fleet-")
+        assert (tmp_path / scratch).stat().st_mode & 0o777 == 0o700
+        assert [path.name for path in tmp_path.iterdir()] == [scratch]
+
+    with_host(work)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_host_answers_and_its_errors_keep_their_code() -> None:
