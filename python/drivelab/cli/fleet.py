@@ -47,6 +47,11 @@ COMMANDS = (
         ("fleet restore --hosts hosts.toml",),
     ),
     Command(
+        "fleet install",
+        "Put a wheel of drivelab on many hosts, over ssh.",
+        ("fleet install drivelab-0.1.0-...whl --hosts hosts.toml", "fleet install WHEEL --with wheels/ --hosts h.toml"),
+    ),
+    Command(
         "fleet keys",
         "Certificates for hosts that are not started over ssh.",
         ("fleet keys ./fleet-keys",),

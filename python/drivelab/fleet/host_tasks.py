@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import re
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from drivelab.store.regular_file import opened_regular
 READY = "ready to begin"
 _FLEETS = "fleets"
 _LOCK = ".lock"
+_INTERRUPTED = 128 + signal.SIGINT
 PIECE_BYTES_MAX = 8 * 1024**2
 
 COMMANDS = LocalCommands()
@@ -158,19 +160,21 @@ def _words(folder: Path, item: FleetItem, work: FleetWork, cut_off: str) -> list
 async def _outcome(folder: Path, ended: Ended) -> dict[str, str]:
     """What lies in the folder of an item, and what its command said."""
     runs = sorted(path.parent for path in folder.glob(f"*/{RUN_JSON}"))
+    # what such a command says last is how to go on with its run, and a fleet goes on itself
+    said = "it was interrupted" if ended.exit_code == _INTERRUPTED else ended.error
     if not runs:
         state = "cut_off" if _was_interrupted(ended) else "failed" if ended.error else "planned"
-        return {"state": state, "reason": ended.error, "run": "", "answer": ""}
+        return {"state": state, "reason": said, "run": "", "answer": ""}
     record = open_run(runs[-1]).record
     if record.status == "complete":
         return {"state": "complete", "reason": "", "run": str(runs[-1]), "answer": await _answer(folder)}
-    reason = ended.error or record.error or f"its run is {record.status}"
+    reason = said or record.error or f"its run is {record.status}"
     state = "failed" if ended.error and not _was_interrupted(ended) else "cut_off"
     return {"state": state, "reason": reason, "run": str(runs[-1]), "answer": ""}
 
 
 def _was_interrupted(ended: Ended) -> bool:
-    return ended.exit_code < 0 or ended.exit_code == 130
+    return ended.exit_code < 0 or ended.exit_code == _INTERRUPTED
 
 
 async def _answer(folder: Path) -> str:

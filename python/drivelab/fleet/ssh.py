@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from drivelab.model.fleet_hosts import HostEntry
 
@@ -26,9 +27,14 @@ def ssh_words(entry: HostEntry, name: str, connect_s: int) -> list[str]:
     connect_s : int
         How long ssh tries to connect.
     """
+    return ssh_words_of(entry, name, connect_s, worker_words(entry))
+
+
+def ssh_words_of(entry: HostEntry, name: str, connect_s: int, remote: Sequence[str]) -> list[str]:
+    """The command that has a host do something."""
     port = ["-p", str(entry.port)] if entry.port else []
     user = ["-l", entry.user] if entry.user else []
-    there = ["--", entry.address or name, shlex.join(worker_words(entry))]
+    there = ["--", entry.address or name, shlex.join(remote)]
     return ["ssh", *_OPTIONS, "-o", f"ConnectTimeout={connect_s}", *port, *user, *there]
 
 
