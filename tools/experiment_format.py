@@ -1,4 +1,4 @@
-"""Writes what is made from the formats of experiments and needs: their JSON Schemas, and the tables of their pages."""
+"""Writes what is made from the formats of experiments, needs and hosts: JSON Schemas, and the tables of their pages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 DOCS = PROJECT / "docs"
-PAGES = [DOCS / "how-to" / name for name in ("write-an-experiment.md", "ask-for-your-own-limits.md")]
+_NAMES = ("write-an-experiment.md", "ask-for-your-own-limits.md", "measure-many-hosts.md")
+PAGES = [DOCS / "how-to" / name for name in _NAMES]
 sys.path.insert(0, str(PROJECT / "python"))
 
 from drivelab.experiments.keys import KEYS, Key  # noqa: E402
 from drivelab.experiments.schema import experiment_schema  # noqa: E402
+from drivelab.fleet.hosts_format import KEYS as KEYS_OF_HOSTS  # noqa: E402
 from drivelab.model.filesystem_options import MKFS_OPTIONS, MOUNT_OPTIONS  # noqa: E402
 from drivelab.needs.keys import KEYS as KEYS_OF_NEEDS  # noqa: E402
 from drivelab.needs.keys import need_schema  # noqa: E402
@@ -34,7 +36,7 @@ def made_files() -> dict[Path, str]:
 
 def page_text(page: str) -> str:
     """A page with its tables as the lists of keys and of options have them."""
-    known = KEYS | KEYS_OF_NEEDS
+    known = KEYS | KEYS_OF_NEEDS | KEYS_OF_HOSTS
     page = _TABLE.sub(lambda found: f"{found[1]}{key_table(known[found[2]])}{found[3]}", page)
     return _OPTIONS.sub(lambda found: f"{found[1]}{option_table()}{found[2]}", page)
 

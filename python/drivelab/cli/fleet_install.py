@@ -66,7 +66,8 @@ def _lines(found: Mapping[str, Installed]) -> list[str]:
     for name, one in found.items():
         if one.command:
             by_command.setdefault(one.command, []).append(name)
-    lines = [f"{counted(sum(map(len, by_command.values())), 'host')} of {len(found)} have it; in hosts.toml:"]
+    count = sum(map(len, by_command.values()))
+    lines = [f"on {count} of {counted(len(found), 'host')}; in hosts.toml:"]
     for command_there, names in by_command.items():
         whose = "[defaults]" if len(by_command) == 1 else ", ".join(names)
         lines.append(f"{whose}: drivelab = {json.dumps(command_there)}")

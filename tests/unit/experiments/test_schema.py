@@ -171,4 +171,7 @@ def test_what_is_made_of_the_formats_is_up_to_date() -> None:
     stale = [str(path) for path, text in experiment_format.made_files().items() if path.read_text() != text]
     assert stale == [], "run: make docs"
     pages = "".join(page.read_text() for page in experiment_format.PAGES)
-    assert all(f"<!-- keys of {table} -->" in pages for table in KEYS | experiment_format.KEYS_OF_NEEDS)
+    assert all(
+        f"<!-- keys of {table} -->" in pages
+        for table in KEYS | experiment_format.KEYS_OF_NEEDS | experiment_format.KEYS_OF_HOSTS
+    )
