@@ -1,6 +1,6 @@
 """The engine: issues I/O to a target and times every one of them. Compiled from ``crates/``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -357,7 +357,7 @@ KERNEL_THREADS: tuple[str, ...]
 """How the names of kernel threads begin that hand I/O to the block layer."""
 
 def join_trace(
-    paths: Sequence[str | PathLike[str]], operations: Mapping[str, Any], options_json: str
+    paths: Sequence[str | PathLike[str]], operations: dict[str, Any], options_json: str
 ) -> tuple[ArrowTable, ArrowTable, str]:
     """Join a recording with operations.
 
@@ -365,8 +365,9 @@ def join_trace(
     ----------
     paths : sequence of path
         Read as one recording.
-    operations : mapping of str to buffer of int64
+    operations : dict of str to buffer of int64
         job, thread, operation, start_ns, submitted_ns, end_ns, offset_bytes, size_bytes, is_synchronous, is_durable.
+        It is emptied, so that the memory of its columns is free while the recording is read.
     options_json : str
         ``names`` (by thread), ``own_threads``, ``targets`` (by job: ``device`` and ``extents``), ``lost_events``.
 

@@ -19,6 +19,7 @@ use drivelab_trace::record::{Record, major, minor};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde_json::{Value, json};
 
 use crate::convert::{ArrowTable, int64_lists};
@@ -38,6 +39,22 @@ const STATIONS: [&str; 8] = [
     "ended_ns",
 ];
 
+/// Sets one number of an operation.
+type Set = fn(&mut Operation, u64);
+
+/// What each column is of an operation; the end comes after the start, before which no operation ends.
+const COLUMNS: [(&str, Set); 9] = [
+    ("job", |operation, value| operation.job = value as u32),
+    ("thread", |operation, value| operation.thread = value as u32),
+    ("start_ns", |operation, value| operation.start_ns = value),
+    ("submitted_ns", |operation, value| operation.submitted_ns = value),
+    ("end_ns", |operation, value| operation.end_ns = value.max(operation.start_ns)),
+    ("offset_bytes", |operation, value| operation.offset = value),
+    ("size_bytes", |operation, value| operation.size = value),
+    ("is_synchronous", |operation, value| operation.is_synchronous = value != 0),
+    ("is_durable", |operation, value| operation.is_durable = value != 0),
+];
+
 /// How the names of kernel threads begin.
 pub fn kernel_threads() -> Vec<&'static str> {
     KERNEL_THREADS.to_vec()
@@ -48,10 +65,10 @@ pub fn kernel_threads() -> Vec<&'static str> {
 pub fn join_trace(
     py: Python<'_>,
     paths: Vec<PathBuf>,
-    operations: HashMap<String, PyBuffer<i64>>,
+    operations: &Bound<'_, PyDict>,
     options_json: &str,
 ) -> PyResult<(ArrowTable, ArrowTable, String)> {
-    let operations = operations_of(py, &operations)?;
+    let operations = operations_of(py, operations)?;
     let mut around: Surroundings =
         serde_json::from_str(options_json).map_err(|why| PyValueError::new_err(why.to_string()))?;
     py.detach(|| {
@@ -61,14 +78,14 @@ pub fn join_trace(
             around.names.entry(*pid).or_insert_with(|| name.clone());
         }
         around.lost_events += summary.lost_total() + other_losses(&summary);
-        let joined = join(&operations, &lives.bios, &lives.commands, &around);
+        let mut joined = join(&operations, &lives.bios, &lives.commands, &around);
         let facts = facts(&lives, &joined, &around, &summary, &counts);
+        // a million operations are 300 MB, and as much again as columns: they are gone before the next table is made
+        let explained = std::mem::take(&mut joined.operations);
+        let rows = operations_table(&operations, &explained, around.layers.len());
+        drop((operations, explained));
         let events = events_table(&lives, &joined, &around.names);
-        Ok((
-            operations_table(&operations, &joined.operations, around.layers.len()),
-            events,
-            facts.to_string(),
-        ))
+        Ok((rows, events, facts.to_string()))
     })
 }
 
@@ -100,36 +117,40 @@ fn read(paths: &[PathBuf]) -> PyResult<(Collected, Counts, ReadSummary)> {
     Ok((lives, *follower.counts(), recording.summary()))
 }
 
-fn operations_of(py: Python<'_>, columns: &HashMap<String, PyBuffer<i64>>) -> PyResult<Vec<Operation>> {
-    let column = |name: &str| -> PyResult<Vec<u64>> {
-        let buffer = columns.get(name).ok_or_else(|| PyValueError::new_err(format!("no column {name}")))?;
-        Ok(buffer.to_vec(py)?.into_iter().map(|value| u64::try_from(value).unwrap_or(0)).collect())
+/// The operations of columns, which are emptied: they are held for no longer than it takes, and copied one at a time.
+fn operations_of(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<Vec<Operation>> {
+    let buffers: HashMap<String, PyBuffer<i64>> = given.extract()?;
+    given.clear();
+    let column = |name: &str| -> PyResult<Vec<i64>> {
+        let buffer = buffers.get(name).ok_or_else(|| PyValueError::new_err(format!("no column {name}")))?;
+        buffer.to_vec(py)
     };
-    let (job, thread, kind) = (column("job")?, column("thread")?, column("operation")?);
-    let (start, submitted, end) = (column("start_ns")?, column("submitted_ns")?, column("end_ns")?);
-    let (offset, size) = (column("offset_bytes")?, column("size_bytes")?);
-    let (synchronous, durable) = (column("is_synchronous")?, column("is_durable")?);
-    let columns = [&thread, &kind, &start, &submitted, &end, &offset, &size, &synchronous, &durable];
-    if columns.iter().any(|other| other.len() != job.len()) {
-        return Err(PyValueError::new_err("columns of different lengths"));
-    }
-    let operation = |at: usize| -> PyResult<Operation> {
-        let known = u8::try_from(kind[at]).ok().and_then(Kind::of);
+    let with_kind = |code: i64| -> PyResult<Operation> {
+        let kind = u8::try_from(code).ok().and_then(Kind::of);
         Ok(Operation {
-            job: job[at] as u32,
-            thread: thread[at] as u32,
-            kind: known
-                .ok_or_else(|| PyValueError::new_err(format!("no operation has the number {}", kind[at])))?,
-            start_ns: start[at],
-            submitted_ns: submitted[at],
-            end_ns: end[at].max(start[at]),
-            offset: offset[at],
-            size: size[at],
-            is_synchronous: synchronous[at] != 0,
-            is_durable: durable[at] != 0,
+            job: 0,
+            thread: 0,
+            kind: kind.ok_or_else(|| PyValueError::new_err(format!("no operation has the number {code}")))?,
+            start_ns: 0,
+            submitted_ns: 0,
+            end_ns: 0,
+            offset: 0,
+            size: 0,
+            is_synchronous: false,
+            is_durable: false,
         })
     };
-    (0..job.len()).map(operation).collect()
+    let mut operations = column("operation")?.into_iter().map(with_kind).collect::<PyResult<Vec<_>>>()?;
+    for (name, set) in COLUMNS {
+        let values = column(name)?;
+        if values.len() != operations.len() {
+            return Err(PyValueError::new_err("columns of different lengths"));
+        }
+        for (operation, value) in operations.iter_mut().zip(values) {
+            set(operation, u64::try_from(value).unwrap_or(0));
+        }
+    }
+    Ok(operations)
 }
 
 fn operations_table(operations: &[Operation], explained: &[Explained], layers: usize) -> ArrowTable {

@@ -23,6 +23,7 @@ from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import print_differences
 from drivelab.cli.followed_live import live_table
 from drivelab.cli.followed_result import answer_words, followed_document, followed_joint, print_followed
+from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.cli.page import write_page
 from drivelab.cli.workload_arguments import located
 from drivelab.inventory.target import resolve_target
@@ -82,6 +83,7 @@ def explain_followed(options: ExplainOptions) -> int:
         R440: no disk beneath. R442: not a process. R443: nobody has the file open. R444: no such program.
         R445: no call on the disk.
     """
+    keep_memory_low()
     _require_one(options)
     words = command_words(options.what) if options.is_command else list(options.what)
     runtime_ns = _duration("--runtime", options.runtime) if options.runtime else None
@@ -108,6 +110,9 @@ def explain_followed(options: ExplainOptions) -> int:
                 shown=shown if command is None else None,
             )
         stored = _kept(name, facts, followed, began, directory)
+        # its calls are those that were stored
+        del followed
+        give_memory_back()
     except DrivelabError:
         # nothing in it answers anything, and it is this command's own
         shutil.rmtree(directory, ignore_errors=True)
@@ -227,6 +232,7 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
     counted = operations_of_calls(
         calls.calls, numbers, followed.files, followed.devices, followed.processes, requests.requests
     )
+    give_memory_back()
     threads = (
         set(followed.processes)
         | set(pc.unique(calls.calls["thread"]).to_pylist())

@@ -1,7 +1,8 @@
-"""Keeps a check small in memory: it often runs beside a database that needs the rest.
+"""Keeps a command small in memory: it often runs beside a database that needs the rest.
 
 The numbers of a check fit into a few MB, but reading and writing many small
-tables leaves several times as much in pools that are not given back.
+tables leaves several times as much in pools that are not given back; a million
+calls of a program leave 180 MB.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
 from drivelab.trace.submissions import Row, rows_of_requests, rows_of_submissions
 
 _SIZE_MAX = 2**31 - 1
-_ROWS_AT_ONCE = 1 << 15
+_ROWS_AT_ONCE = 1 << 12
 _LEFT_OUT = -1
 _OPERATION_TYPES = {
     "job": pa.uint16(),
