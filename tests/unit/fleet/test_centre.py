@@ -13,7 +13,7 @@ import pytest
 
 from drivelab.fleet.centre import Centre, HostGone, opened_centre
 from drivelab.fleet.certificates import new_keys
-from drivelab.fleet.nodes import HostWorker, configure
+from drivelab.fleet.nodes import SILENT_S, HostWorker, configure
 from drivelab.model.errors import DrivelabError
 
 ENDED: list[str] = []
@@ -47,10 +47,16 @@ def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]]) -> Any:
         configure()
         async with opened_centre(keys.controller, "127.0.0.1") as centre:
             host = HostWorker(
-                centre.address, ending=put_back, name="one", security=keys.host.security(), host="tls://127.0.0.1"
+                centre.address,
+                questions={asked.__name__: asked for asked in (double, refuse, break_down, say_nothing)},
+                ending=put_back,
+                silent_s=SILENT_S,
+                name="one",
+                security=keys.host.security(),
+                host="tls://127.0.0.1",
             )
             async with host:
-                await asyncio.wait_for(centre.joined("one"), 60)
+                await asyncio.wait_for(centre.when_joined("one"), 60)
                 return await work(centre, host)
 
     ENDED.clear()
@@ -76,8 +82,9 @@ def test_a_host_answers_and_its_errors_keep_their_code() -> None:
         with pytest.raises(DrivelabError, match="not asked by a fleet") as caught:
             await centre.ask("one", refuse, within_s=60)
         assert (caught.value.code, caught.value.where, caught.value.do) == ("F906", "here", "start it")
-        with pytest.raises(HostGone, match=r"^it failed: PermissionError: .*Permission denied"):
+        with pytest.raises(DrivelabError, match=r"cannot answer break_down: .*Permission denied") as caught:
             await centre.ask("one", break_down, within_s=60)
+        assert caught.value.code == "F906"
         with pytest.raises(HostGone, match=r"^it has left$"):
             await centre.ask("two", double, 1, within_s=60)
 

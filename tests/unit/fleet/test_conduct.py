@@ -14,10 +14,11 @@ from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import Centre
 from drivelab.fleet.conduct import Conductor, Manner
 from drivelab.fleet.record import new_fleet
+from drivelab.fleet.ssh import ssh_words
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
 
-FAILED = FleetItem("one/S1", "one", "/dev/sda", "drive:S1", state="failed", reason="T101: no drive")
+FAILED = FleetItem("one/S1", "one", "/dev/sda", state="failed", reason="T101: no drive")
 NOTHING = {"state": "planned", "reason": "", "run": "", "answer": ""}
 
 
@@ -27,10 +28,10 @@ class Host:
     def __init__(self, outcome: Mapping[str, str]) -> None:
         self.outcome = outcome
 
-    def listen(self, _topic: str, _hear: Any) -> None:
+    def listen(self, _hear: Any) -> None:
         """It says nothing by itself."""
 
-    async def joined(self, host: str) -> None:
+    async def when_joined(self, host: str) -> None:
         assert host == "one"
 
     async def ask(self, host: str, question: Any, *_arguments: Any, **_options: Any) -> Mapping[str, str]:
@@ -41,7 +42,7 @@ class Host:
 def gathered(folder: Path, item: FleetItem, outcome: Mapping[str, str]) -> FleetItem:
     """What is known of an item once its host was asked what lies there."""
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder).with_items([item]))
-    manner = Manner(None, 60, 60, 30, (), True, lambda _key: None)
+    manner = Manner(None, ssh_words, 60, 60, 30, (), True, lambda _key: None)
     asyncio.run(Conductor(book, cast(Centre, Host(outcome)), manner).gather())
     return book.fleet.items[item.key]
 
