@@ -154,7 +154,8 @@ def _words(folder: Path, item: FleetItem, work: FleetWork, cut_off: str) -> list
         file = folder / work.experiment.rpartition("/")[2]
         file.write_text(work.experiment_text, encoding="utf-8")
         experiment = [str(file)]
-    return [work.command, *experiment, item.target, *work.words, "--out", str(folder), *erase, "--json"]
+    tags = [word for key, value in item.tags.items() for word in ("--tag", f"{key}={value}")]
+    return [work.command, *experiment, item.target, *work.words, *tags, "--out", str(folder), *erase, "--json"]
 
 
 async def _outcome(folder: Path, ended: Ended) -> dict[str, str]:

@@ -22,7 +22,11 @@ KEYS: dict[str, dict[str, Key]] = {
         ),
         "drives": Key("a list of rules or serials", "", "which drives are meant"),
         "targets": Key("a list of texts", "", 'directories and other targets: `"/var/lib/etcd"`, `"scratch:4GiB"`'),
-        "tags": Key('a table: `{ rack = "r07" }`', "{}", "words of your own, kept in `fleet.json`"),
+        "tags": Key(
+            'a table: `{ rack = "r07" }`',
+            "{}",
+            "words of your own, kept with each run of the host as `--tag` does it: `drivelab fleet report` asks whether they explain the differences",
+        ),
     },
     "DriveRule": {
         "serial": Key("a text", "", "its serial"),

@@ -34,7 +34,7 @@ def ssh_words_of(entry: HostEntry, name: str, connect_s: int, remote: Sequence[s
     """The command that has a host do something."""
     port = ["-p", str(entry.port)] if entry.port else []
     user = ["-l", entry.user] if entry.user else []
-    there = ["--", entry.address or name, shlex.join(remote)]
+    there = ["--", entry.address or name, " ".join(map(_quoted, remote))]
     return ["ssh", *_OPTIONS, "-o", f"ConnectTimeout={connect_s}", *port, *user, *there]
 
 
@@ -42,3 +42,8 @@ def worker_words(entry: HostEntry) -> list[str]:
     """What runs on a host: it reads whom to join from its standard input."""
     words = [*shlex.split(entry.drivelab or "drivelab"), "fleet", "worker", "-", "--json"]
     return ["sudo", "-n", *words] if entry.sudo else words
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell there takes it; it knows whose home begins a path."""
+    return f"~/{shlex.quote(word.removeprefix('~/'))}" if word.startswith("~/") else shlex.quote(word)

@@ -12,15 +12,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from drivelab.model.errors import DrivelabError
 from drivelab.model.frozen import FrozenModel
 from drivelab.model.quantities import ByteCount
+from drivelab.model.tags import parse_tags
 
 # goes into file names, and to ssh behind no option
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9:][A-Za-z0-9.:_%-]*$", max_length=255)]
 User = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9._-]*$", max_length=64)]
-TagKey = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
-TagValue = Annotated[str, Field(min_length=1, max_length=128)]
 # a word of the local command, and no option of it
 Target = Annotated[str, Field(pattern=r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$", max_length=4096)]
 
@@ -34,6 +34,15 @@ def _words(written: str) -> str:
     return written
 
 
+def _tags(written: Mapping[str, str]) -> Mapping[str, str]:
+    """Tags that a run takes."""
+    try:
+        return parse_tags(f"{key}={value}" for key, value in written.items())
+    except DrivelabError as error:
+        raise ValueError(error.what) from None
+
+
+Tags = Annotated[Mapping[str, str], AfterValidator(_tags)]
 StartCommand = Annotated[
     str, Field(pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"), AfterValidator(_words)
 ]
@@ -101,7 +110,7 @@ class HostEntry(FrozenModel):
     drivelab: StartCommand | None = None
     drives: tuple[Rule, ...] | None = None
     targets: tuple[Target, ...] | None = None
-    tags: Mapping[TagKey, TagValue] = Field(default_factory=dict)
+    tags: Tags = Field(default_factory=dict)
 
     def over(self, shared: HostEntry) -> HostEntry:
         """This entry with the other's where it says nothing; tags of both, its own first."""

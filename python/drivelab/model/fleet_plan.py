@@ -28,6 +28,8 @@ class FleetItem:
     drive : mapping of str to str
         Model, firmware and serial, as far as they are known; those of virtual machines often share a serial, which
         is none then.
+    tags : mapping of str to str
+        What the user says of its host; kept with its run.
     state : {'planned', 'measuring', 'complete', 'failed', 'cut_off'}
         What became of it.
     reason : str
@@ -47,6 +49,7 @@ class FleetItem:
     target: str
     erase: tuple[str, ...] = ()
     drive: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
     state: ItemState = "planned"
     reason: str = ""
     run: str = ""

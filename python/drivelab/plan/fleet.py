@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -41,7 +42,7 @@ def items_of_host(name: str, entry: HostEntry, drives: Sequence[Drive], consent:
         key = _free(f"{name}/{_slug(target)}", taken)
         taken.add(key)
         items.append(FleetItem(key, name, target))
-    return items
+    return [replace(item, tags=dict(entry.tags)) for item in items]
 
 
 def unmet_rules(entry: HostEntry, drives: Sequence[Drive]) -> list[str]:

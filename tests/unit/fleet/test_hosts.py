@@ -120,3 +120,16 @@ def test_ssh_is_given_the_words_of_one_command_and_no_option_of_its_own() -> Non
     assert words[:1] == ["ssh"]
     assert words[-3:] == ["--", "fe80::1%eth0", "sudo -n '/opt/my lab/drivelab' -x fleet worker - --json"]
     assert words[-7:-3] == ["-p", "2222", "-l", "lab"]
+
+
+def test_tags_that_no_run_takes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text('format = 1\n[hosts.one]\ntags = { model = "x" }\n')
+    with pytest.raises(DrivelabError, match="a run knows its model without being told") as caught:
+        load_hosts(path)
+    assert caught.value.code == "P703"
+
+
+def test_a_command_in_one_s_home_is_found_by_the_shell_there() -> None:
+    words = ssh_words(HostEntry(drivelab="~/drive lab/bin/drivelab".replace(" ", r"\ ")), "one", 5)
+    assert words[-1] == "~/'drive lab/bin/drivelab' fleet worker - --json"

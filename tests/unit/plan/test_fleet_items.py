@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drivelab.fleet import host_tasks
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
-from drivelab.model.fleet_plan import FleetItem
+from drivelab.model.fleet_plan import FleetItem, FleetWork
 from drivelab.plan.fleet import items_of_host, rule_text, unmet_rules
 
 
@@ -114,3 +116,11 @@ def test_a_rule_that_means_no_drive_says_why() -> None:
         "no drive meets model Slow*, min_size 1024 TiB",
     ]
     assert rule_text(DriveRule()) == "any drive that is not in use"
+
+
+def test_what_is_said_of_a_host_is_said_of_each_of_its_runs() -> None:
+    entry = HostEntry(targets=("/srv/a",), tags={"rack": "r07"})
+    (item,) = items_of_host("one", entry, [], lambda _host, _drive: ())
+    assert item.tags == {"rack": "r07"}
+    words = host_tasks._words(Path("/runs"), item, FleetWork("check"), "")
+    assert words[words.index("--tag") + 1] == "rack=r07"
