@@ -15,6 +15,7 @@ from distributed.core import rpc
 from drivelab.fleet import host_tasks
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.clock import ClockOffset, clock_offset
+from drivelab.fleet.local_address import host_part
 from drivelab.fleet.nodes import CLOCK_QUESTION, SILENT_S, FleetScheduler, configure, own_scratch
 from drivelab.model.errors import DrivelabError
 
@@ -51,7 +52,7 @@ class Centre:
         self._scheduler = FleetScheduler(
             self,
             silent_s,
-            host=address,
+            host=host_part(address),
             port=port,
             protocol="tls://",
             security=keys.security(),

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.fingerprint import difference
-from drivelab.fleet.local_address import address_towards, place_of
+from drivelab.fleet.local_address import address_towards, host_part, place_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_wait_ns
 
@@ -134,7 +134,7 @@ async def be_host(joining: Joining, joined: Callable[[], None], gone: Awaitable[
             silent_s=joining.silent_s,
             name=joining.name,
             security=joining.keys.security(),
-            host=f"tls://{address_towards(place_of(joining.address)[0])}",
+            host=f"tls://{host_part(address_towards(place_of(joining.address)[0]))}",
             nthreads=1,
             memory_limit=0,
             death_timeout=joining.wait_s,

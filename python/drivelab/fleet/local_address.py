@@ -58,6 +58,11 @@ def address_of(interface: str) -> str:
         raise DrivelabError("F909", f"{interface} has no address: {error.strerror}", do=do) from error
 
 
+def host_part(address: str) -> str:
+    """An address as it stands before a port: one of version 6 has colons of its own."""
+    return f"[{address}]" if ":" in address else address
+
+
 def place_of(address: str) -> tuple[str, int]:
     """Host and port of ``tls://HOST:PORT``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import socket
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,10 +14,19 @@ import pytest
 
 from drivelab.fleet.centre import Centre, HostGone, opened_centre
 from drivelab.fleet.certificates import new_keys
+from drivelab.fleet.local_address import host_part, place_of
 from drivelab.fleet.nodes import SILENT_S, HostWorker, configure
 from drivelab.model.errors import DrivelabError
 
 ENDED: list[str] = []
+
+
+def has_version_6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
 
 
 async def double(number: int) -> int:
@@ -39,13 +49,13 @@ async def put_back() -> None:
     ENDED.append("put back")
 
 
-def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]]) -> Any:
+def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]], address: str = "127.0.0.1") -> Any:
     """Have a centre and one host that has joined it, both here, while the work is done."""
 
     async def do() -> Any:
         keys = new_keys()
         configure()
-        async with opened_centre(keys.controller, "127.0.0.1") as centre:
+        async with opened_centre(keys.controller, address) as centre:
             host = HostWorker(
                 centre.address,
                 questions={asked.__name__: asked for asked in (double, refuse, break_down, say_nothing)},
@@ -53,7 +63,7 @@ def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]]) -> Any:
                 silent_s=SILENT_S,
                 name="one",
                 security=keys.host.security(),
-                host="tls://127.0.0.1",
+                host=f"tls://{host_part(address)}",
             )
             async with host:
                 await asyncio.wait_for(centre.when_joined("one"), 60)
@@ -89,6 +99,15 @@ def test_a_host_answers_and_its_errors_keep_their_code() -> None:
             await centre.ask("two", double, 1, within_s=60)
 
     with_host(work)
+
+
+@pytest.mark.skipif(not has_version_6(), reason="this machine has no addresses of version 6")
+def test_addresses_of_version_6_are_addresses() -> None:
+    async def work(centre: Centre, host: HostWorker) -> None:
+        assert place_of(centre.address)[0] == place_of(host.address)[0] == "::1"
+        assert await centre.ask("one", double, 1, within_s=60) == 2
+
+    with_host(work, "::1")
 
 
 def test_a_host_that_says_nothing_is_given_up_after_its_time() -> None:
