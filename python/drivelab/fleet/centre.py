@@ -16,7 +16,8 @@ from drivelab.fleet import host_tasks
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.clock import ClockOffset, clock_offset
 from drivelab.fleet.local_address import host_part
-from drivelab.fleet.nodes import CLOCK_QUESTION, SILENT_S, FleetScheduler, configure, own_scratch
+from drivelab.fleet.nodes import CLOCK_QUESTION, SILENT_S, FleetScheduler, configure
+from drivelab.fleet.scratch import own_scratch
 from drivelab.model.errors import DrivelabError
 
 _CLOCK_WITHIN_S = 10

@@ -119,7 +119,8 @@ async def be_host(joining: Joining, joined: Callable[[], None], gone: Awaitable[
     require_fleet_extra()
     # imported here: all that is needed to refuse is above
     from drivelab.fleet.host_tasks import COMMANDS, PROGRESS, QUESTIONS
-    from drivelab.fleet.nodes import HostWorker, configure, own_scratch
+    from drivelab.fleet.nodes import HostWorker, configure
+    from drivelab.fleet.scratch import own_scratch
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     configure(joining.silent_s)

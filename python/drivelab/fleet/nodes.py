@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 import time
 import warnings
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 import dask
@@ -78,20 +76,6 @@ def configure(silent_s: float = SILENT_S) -> None:
             "distributed.scheduler.preload": [],
         }
     )
-
-
-@contextmanager
-def own_scratch() -> Iterator[None]:
-    """Have Dask keep its files in a directory that nobody else can enter, and is removed.
-
-    Its own has a name that everybody knows, below a directory in which everybody may write: who makes it first
-    can have any file of root's emptied by a link in the place of a lock.
-    """
-    with (
-        tempfile.TemporaryDirectory(prefix="drivelab-fleet-", ignore_cleanup_errors=True) as directory,
-        dask.config.set({"temporary-directory": directory}),
-    ):
-        yield
 
 
 class FleetScheduler(Scheduler):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import pickle
 import socket
 import tempfile
@@ -16,6 +18,7 @@ from drivelab.fleet.centre import Centre, HostGone, opened_centre
 from drivelab.fleet.certificates import new_keys
 from drivelab.fleet.local_address import host_part, place_of
 from drivelab.fleet.nodes import SILENT_S, HostWorker, configure
+from drivelab.fleet.scratch import own_scratch
 from drivelab.model.errors import DrivelabError
 
 ENDED: list[str] = []
@@ -84,6 +87,29 @@ def test_nothing_is_kept_where_others_may_write(tmp_path: Path, monkeypatch: pyt
 
     with_host(work)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_the_killed_have_left_is_removed_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    elsewhere = tmp_path / "elsewhere"
+    places = {name: tmp_path / f"drivelab-fleet-{name}" for name in ("left", "young", "held", "link")}
+    for path in (elsewhere, *(places[name] for name in ("left", "young", "held"))):
+        path.mkdir()
+        (path / "global.lock").touch()
+        os.utime(path, (0, 0))
+    os.utime(places["young"])
+    places["link"].symlink_to(elsewhere)
+    holding = os.open(places["held"], os.O_RDONLY)
+    fcntl.flock(holding, fcntl.LOCK_EX)
+    with own_scratch():
+        there = set(tmp_path.iterdir())
+        assert there > {elsewhere, places["young"], places["held"], places["link"]}
+        assert places["left"] not in there
+        with own_scratch():
+            assert set(tmp_path.iterdir()) > there
+    os.close(holding)
+    assert set(tmp_path.iterdir()) == {elsewhere, places["young"], places["held"], places["link"]}
+    assert (elsewhere / "global.lock").exists()
 
 
 def test_a_host_answers_and_its_errors_keep_their_code() -> None:
