@@ -1,4 +1,4 @@
-"""Which of this machine's addresses others reach it by."""
+"""Which of this machine's addresses others reach it by, and how one is written."""
 
 from __future__ import annotations
 

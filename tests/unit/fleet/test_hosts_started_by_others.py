@@ -154,6 +154,13 @@ def test_the_command_of_a_pod_joins_who_waits_for_it(tmp_path: Path, hosts_file:
     assert said.splitlines() == ["joined", "those who ask are gone"]
 
 
+def test_a_manifest_and_an_installation_need_nothing_that_carries_messages() -> None:
+    modules = "drivelab.cli.fleet_manifest, drivelab.cli.fleet_install"
+    told = f"import sys, {modules}; print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert answer.stdout == "[]\n"
+
+
 @pytest.mark.provokes("F911")
 @pytest.mark.parametrize(("image", "namespace"), [('x"\n- evil', "default"), ("drivelab", "Not A Name")])
 def test_a_name_that_would_change_the_manifest_is_refused(image: str, namespace: str) -> None:
