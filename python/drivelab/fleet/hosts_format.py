@@ -25,7 +25,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "tags": Key(
             'a table: `{ rack = "r07" }`',
             "{}",
-            "words of your own, kept with each run of the host as `--tag` does it: `drivelab fleet report` asks whether they explain the differences",
+            "words of your own, kept with each run of the host, as by `--tag`",
         ),
     },
     "DriveRule": {

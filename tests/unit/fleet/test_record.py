@@ -18,7 +18,18 @@ from drivelab.report.terminal.fleet_run import fleet_run_lines
 
 WORK = FleetWork("run", ("--quick",), "small.toml", "format = 1\n")
 ENTRY = HostEntry(address="10.0.0.1", drives=(DriveRule(serial="S1"),), tags={"rack": "7"})
-ITEM = FleetItem("one/S1", "one", "/dev/sda", ("S1",), {"model": "M"}, "complete", "", "/runs/x", "one_S1-x", "fast")
+ITEM = FleetItem(
+    "one/S1",
+    "one",
+    "/dev/sda",
+    ("S1",),
+    {"model": "M"},
+    {"rack": "7"},
+    state="complete",
+    run="/runs/x",
+    gathered="one_S1-x",
+    answer="fast",
+)
 
 
 @pytest.fixture
