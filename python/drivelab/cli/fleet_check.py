@@ -8,41 +8,26 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.fleet_options import (
-    DEADLINE,
-    JOIN,
-    SILENT,
-    DeadlineOption,
     HostsOption,
-    JoinOption,
     JsonOption,
-    KeysOption,
-    ListenOption,
     NoGatherOption,
     OnlyHostOption,
-    SchedulerOption,
-    SilentOption,
-    SlurmOption,
-    reach_of,
+    Reach,
+    reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
-from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.hosts import load_hosts
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.needs.load import load_need
 
 
+@reaching
 def command(
+    reach: Reach,
     hosts: HostsOption,
     need: Annotated[str | None, typer.Option("--for", metavar="NEED", help="As for 'drivelab check'.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Take 10 s each instead of 45: wider intervals.")] = False,
     host: OnlyHostOption = None,
-    listen: ListenOption = None,
-    scheduler: SchedulerOption = None,
-    keys: KeysOption = None,
-    slurm: SlurmOption = False,
-    join_within: JoinOption = JOIN,
-    deadline: DeadlineOption = DEADLINE,
-    silent_for: SilentOption = SILENT,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
     ] = None,
@@ -61,8 +46,6 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
 
-    reach = reach_of(listen, scheduler, keys, slurm, join_within, deadline, silent_for)
-    require_fleet_extra()
     known = load_hosts(hosts, tuple(host or ()))
     if need is not None:
         load_need(need)

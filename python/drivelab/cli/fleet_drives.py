@@ -10,15 +10,10 @@ import typer
 
 from drivelab.analyse.fleet_inventory import fleet_drive, odd_facts, shared_drives
 from drivelab.cli.fleet_options import (
-    JOIN,
     HostsOption,
-    JoinOption,
-    KeysOption,
-    ListenOption,
     OnlyHostOption,
-    SchedulerOption,
-    SlurmOption,
-    reach_of,
+    Reach,
+    reaching,
 )
 from drivelab.cli.fleet_sitting import asked_of_each
 from drivelab.fleet.hosts import load_hosts
@@ -31,14 +26,11 @@ SCHEMA = 1
 _MADE = ("zram", "ram")
 
 
+@reaching
 def command(
+    reach: Reach,
     hosts: HostsOption,
     host: OnlyHostOption = None,
-    listen: ListenOption = None,
-    scheduler: SchedulerOption = None,
-    keys: KeysOption = None,
-    slurm: SlurmOption = False,
-    join_within: JoinOption = JOIN,
     show_all: Annotated[bool, typer.Option("--all", help="All drives, however many.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every fact.")] = False,
 ) -> int:
@@ -51,7 +43,6 @@ def command(
     DrivelabError
         F901, F904, F905, F909: hosts, keys and addresses.
     """
-    reach = reach_of(listen, scheduler, keys, slurm, join_within)
     answers, reasons = asked_of_each(load_hosts(hosts, tuple(host or ())), reach, "drives")
     found = {name: [drive for drive in answers[name]["drives"] if _is_meant(drive)] for name in sorted(answers)}
     drives = [fleet_drive(name, drive) for name, listed in found.items() for drive in listed]

@@ -9,23 +9,13 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.fleet_options import (
-    DEADLINE,
-    JOIN,
-    SILENT,
-    DeadlineOption,
     EraseListOption,
     HostsOption,
-    JoinOption,
-    KeysOption,
-    ListenOption,
     OnlyHostOption,
-    SchedulerOption,
-    SilentOption,
-    SlurmOption,
-    reach_of,
+    Reach,
+    reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
-from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.hosts import load_erase_list, load_hosts
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
 from drivelab.model.fleet_plan import FleetWork
@@ -34,7 +24,9 @@ from drivelab.streams import make_console
 SCHEMA = 1
 
 
+@reaching
 def command(
+    reach: Reach,
     hosts: HostsOption,
     options: Annotated[
         list[str] | None,
@@ -42,13 +34,6 @@ def command(
     ] = None,
     host: OnlyHostOption = None,
     erase_list: EraseListOption = None,
-    listen: ListenOption = None,
-    scheduler: SchedulerOption = None,
-    keys: KeysOption = None,
-    slurm: SlurmOption = False,
-    join_within: JoinOption = JOIN,
-    deadline: DeadlineOption = DEADLINE,
-    silent_for: SilentOption = SILENT,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
     ] = None,
@@ -70,8 +55,6 @@ def command(
     from drivelab.fleet.record import new_fleet
     from drivelab.fleet.together import measure_together
 
-    reach = reach_of(listen, scheduler, keys, slurm, join_within, deadline, silent_for)
-    require_fleet_extra()
     known = load_hosts(hosts, tuple(host or ()))
     erasable = load_erase_list(erase_list) if erase_list else ()
     work = FleetWork("io", (*(options or ()), "--start-when-told"))

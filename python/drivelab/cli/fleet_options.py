@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from drivelab.cli.workload_arguments import located
+from drivelab.fleet.extra import require_fleet_extra
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_wait_ns, parse_duration_ns
 
+_PANEL = "How hosts are reached"
 HostsOption = Annotated[Path, typer.Option(metavar="FILE", help="The hosts: docs/how-to/measure-many-hosts.md")]
 OnlyHostOption = Annotated[
     list[str] | None,
@@ -20,24 +25,43 @@ OnlyHostOption = Annotated[
 ]
 ListenOption = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Address or interface that hosts join; else the one on the way to the first."),
+    typer.Option(
+        metavar="ADDRESS",
+        rich_help_panel=_PANEL,
+        help="Address or interface that hosts join; else the one on the way to the first.",
+    ),
 ]
 SchedulerOption = Annotated[
     str | None,
     typer.Option(
         metavar="tls://ADDRESS:PORT",
+        rich_help_panel=_PANEL,
         help="Let hosts be started by others (Slurm, Kubernetes), and wait for them here: drivelab fleet worker.",
     ),
 ]
 SlurmOption = Annotated[
     bool,
-    typer.Option("--slurm", help="Start hosts by srun, one for each node, and not over ssh; untried on a cluster."),
+    typer.Option(
+        "--slurm",
+        rich_help_panel=_PANEL,
+        help="Start hosts by srun, one for each node, and not over ssh; untried on a cluster.",
+    ),
 ]
-KeysOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Keys for --scheduler: drivelab fleet keys DIR.")]
-JoinOption = Annotated[str, typer.Option(metavar="DURATION", help="How long a host may take to join.")]
-DeadlineOption = Annotated[str, typer.Option(metavar="DURATION", help="How long one drive may take.")]
+KeysOption = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", rich_help_panel=_PANEL, help="Keys for --scheduler: drivelab fleet keys DIR."),
+]
+JoinOption = Annotated[
+    str, typer.Option(metavar="DURATION", rich_help_panel=_PANEL, help="How long a host may take to join.")
+]
+DeadlineOption = Annotated[
+    str, typer.Option(metavar="DURATION", rich_help_panel=_PANEL, help="How long one drive may take.")
+]
 SilentOption = Annotated[
-    str, typer.Option(metavar="DURATION", help="How long a host may say nothing before it is given up.")
+    str,
+    typer.Option(
+        metavar="DURATION", rich_help_panel=_PANEL, help="How long a host may say nothing before it is given up."
+    ),
 ]
 EraseListOption = Annotated[
     Path | None,
@@ -81,13 +105,13 @@ class Reach:
 
 
 def reach_of(
-    listen: str | None,
-    scheduler: str | None,
-    keys: Path | None,
-    slurm: bool,
-    join_within: str = JOIN,
-    deadline: str = DEADLINE,
-    silent_for: str = SILENT,
+    listen: ListenOption = None,
+    scheduler: SchedulerOption = None,
+    keys: KeysOption = None,
+    slurm: SlurmOption = False,
+    join_within: JoinOption = JOIN,
+    deadline: DeadlineOption = DEADLINE,
+    silent_for: SilentOption = SILENT,
 ) -> Reach:
     """What was typed about reaching hosts.
 
@@ -107,6 +131,24 @@ def reach_of(
         raise DrivelabError("U004", "--scheduler and --keys belong together", do=do)
     join_s, silent_s = patience(join_within, silent_for)
     return Reach(listen, scheduler, keys, slurm, join_s, _seconds("--deadline", deadline, _S_MIN), silent_s)
+
+
+def reaching(function: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of `reach_of` in place of its parameter ``reach``, which it gets made of them."""
+    own = inspect.signature(function, eval_str=True).parameters
+    asked = inspect.signature(reach_of, eval_str=True).parameters
+    parameters = [one for name, one in own.items() if name != "reach"] + list(asked.values())
+
+    @wraps(function)
+    def command(**typed: Any) -> int:
+        reach = reach_of(**{name: typed.pop(name) for name in asked})
+        require_fleet_extra()
+        return function(reach=reach, **typed)
+
+    ordered = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    command.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in ordered}
+    return command
 
 
 def patience(join_within: str, silent_for: str) -> tuple[float, float]:

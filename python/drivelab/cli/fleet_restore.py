@@ -8,15 +8,10 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.fleet_options import (
-    JOIN,
     HostsOption,
-    JoinOption,
-    KeysOption,
-    ListenOption,
     OnlyHostOption,
-    SchedulerOption,
-    SlurmOption,
-    reach_of,
+    Reach,
+    reaching,
 )
 from drivelab.cli.fleet_sitting import asked_of_each
 from drivelab.fleet.hosts import load_hosts
@@ -26,14 +21,11 @@ from drivelab.model.names import counted
 SCHEMA = 1
 
 
+@reaching
 def command(
+    reach: Reach,
     hosts: HostsOption,
     host: OnlyHostOption = None,
-    listen: ListenOption = None,
-    scheduler: SchedulerOption = None,
-    keys: KeysOption = None,
-    slurm: SlurmOption = False,
-    join_within: JoinOption = JOIN,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Have hosts put back settings, mounts, loop devices and scratch files of runs that were killed there.
@@ -46,7 +38,6 @@ def command(
     DrivelabError
         F901, F904, F905, F909: hosts, keys and addresses.
     """
-    reach = reach_of(listen, scheduler, keys, slurm, join_within)
     answers, reasons = asked_of_each(load_hosts(hosts, tuple(host or ())), reach, "restore")
     reasons |= {name: answer["error"] for name, answer in answers.items() if answer["error"]}
     if as_json:

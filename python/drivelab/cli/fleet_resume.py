@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from drivelab.cli.fleet_options import (
-    DEADLINE,
-    JOIN,
-    SILENT,
-    DeadlineOption,
     EraseListOption,
     FleetArgument,
-    JoinOption,
     JsonOption,
-    KeysOption,
-    ListenOption,
     NoGatherOption,
-    SchedulerOption,
-    SilentOption,
-    SlurmOption,
-    reach_of,
+    Reach,
+    reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
-from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.hosts import load_erase_list
 from drivelab.model.errors import DrivelabError
 
 
+@reaching
 def command(
+    reach: Reach,
     fleet: FleetArgument = "LAST",
     erase_list: EraseListOption = None,
-    listen: ListenOption = None,
-    scheduler: SchedulerOption = None,
-    keys: KeysOption = None,
-    slurm: SlurmOption = False,
-    join_within: JoinOption = JOIN,
-    deadline: DeadlineOption = DEADLINE,
-    silent_for: SilentOption = SILENT,
     no_gather: NoGatherOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -51,8 +36,6 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import open_fleet
 
-    reach = reach_of(listen, scheduler, keys, slurm, join_within, deadline, silent_for)
-    require_fleet_extra()
     erasable = load_erase_list(erase_list) if erase_list else ()
     book = FleetBook(open_fleet(fleet))
     if book.fleet.work.begins_together:

@@ -8,23 +8,14 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.fleet_options import (
-    DEADLINE,
-    JOIN,
-    SILENT,
-    DeadlineOption,
     EraseListOption,
     HostsOption,
-    JoinOption,
     JsonOption,
-    KeysOption,
-    ListenOption,
     NoGatherOption,
     OnlyHostOption,
-    SchedulerOption,
-    SilentOption,
-    SlurmOption,
+    Reach,
     chosen_seed,
-    reach_of,
+    reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
 from drivelab.cli.run_options import (
@@ -38,12 +29,13 @@ from drivelab.cli.run_options import (
     TraceOption,
 )
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
-from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.hosts import load_erase_list, load_hosts
 from drivelab.model.fleet_plan import FleetWork
 
 
+@reaching
 def command(
+    reach: Reach,
     experiment: ExperimentArgument,
     hosts: HostsOption,
     host: OnlyHostOption = None,
@@ -55,13 +47,6 @@ def command(
     on_error: OnErrorOption = "continue",
     seed: SeedOption = None,
     trace: TraceOption = False,
-    listen: ListenOption = None,
-    scheduler: SchedulerOption = None,
-    keys: KeysOption = None,
-    slurm: SlurmOption = False,
-    join_within: JoinOption = JOIN,
-    deadline: DeadlineOption = DEADLINE,
-    silent_for: SilentOption = SILENT,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
     ] = None,
@@ -83,8 +68,6 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
 
-    reach = reach_of(listen, scheduler, keys, slurm, join_within, deadline, silent_for)
-    require_fleet_extra()
     known = load_hosts(hosts, tuple(host or ()))
     erasable = load_erase_list(erase_list) if erase_list else ()
     options = ["--seed", str(chosen_seed(seed)), "--on-error", on_error]

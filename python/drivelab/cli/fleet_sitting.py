@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from drivelab.cli.fleet_live import telling
 from drivelab.cli.fleet_options import Reach
-from drivelab.fleet.extra import require_fleet_extra
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork
@@ -41,7 +40,6 @@ def sitting(
     DrivelabError
         F904, F905, F909, S501 to S503.
     """
-    require_fleet_extra()
     # imported here: most commands have no fleet
     from drivelab.fleet.conduct import Manner
     from drivelab.fleet.session import listening_at, listening_here, sit
@@ -70,7 +68,6 @@ def asked_of_each(
     DrivelabError
         F904, F905, F909.
     """
-    require_fleet_extra()
     from drivelab.fleet import host_tasks
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import FleetRecord, HostRecord
