@@ -16,9 +16,9 @@ def command(
     """Make the certificates with which hosts and those who ask them prove themselves to each other.
 
     Hosts that are started over ssh need none: they get theirs over that connection.
-    Whoever can read these files can have anything done on the hosts, and on
-    those who ask: copy host.pem, host.key and authority.pem to the hosts, and
-    controller.key nowhere. They are valid for a year.
+    Copy host.pem, host.key and authority.pem to the hosts, and controller.key
+    nowhere: whoever has it can have hosts measure, and erase. With a host's key
+    one can join as any host, and tell what one likes. They are valid for a year.
 
     Raises
     ------

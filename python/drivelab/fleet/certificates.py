@@ -1,4 +1,4 @@
-"""Certificates of a fleet: whoever holds one of them may ask the others anything, and nobody else may.
+"""Certificates of a fleet: who asks proves to be that, hosts prove to be of the fleet, and nobody else is heard.
 
 One authority signs one certificate for whoever asks and one for the hosts. A fleet that
 starts its hosts over ssh makes both when it begins, and hands them over there; they are
@@ -8,6 +8,7 @@ kept in memory alone. Hosts that are started by others read them from a director
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 _AUTHORITY = "drivelab fleet authority"
+CONTROLLER, _HOST = "drivelab fleet controller", "drivelab fleet host"
 _BYTES_MAX = 64 * 1024
 # clocks of hosts may be off; those that are off by more are told
 _BEFORE, _KEPT_FOR, _MADE_FOR_ONE = timedelta(days=2), timedelta(days=366), timedelta(days=31)
@@ -82,11 +84,17 @@ def new_keys(kept_for: timedelta = _MADE_FOR_ONE) -> FleetKeys:
     signing = ec.generate_private_key(ec.SECP256R1())
     authority = _certificate(_AUTHORITY, signing, None, kept_for)
     made = []
-    for role in ("controller", "host"):
+    for role in (CONTROLLER, _HOST):
         own = ec.generate_private_key(ec.SECP256R1())
-        certificate = _certificate(f"drivelab fleet {role}", own, (authority, signing), kept_for)
+        certificate = _certificate(role, own, (authority, signing), kept_for)
         made.append(Keys(_pem(authority), _pem(certificate), _key_pem(own)))
     return FleetKeys(*made)
+
+
+def common_name(certificate: Mapping[str, Any]) -> str:
+    """Whose certificate it is, of one that was verified: as `ssl.SSLSocket.getpeercert` has it."""
+    parts = dict(part for group in certificate.get("subject", ()) for part in group)
+    return str(parts.get("commonName", ""))
 
 
 def write_keys(directory: Path) -> list[Path]:

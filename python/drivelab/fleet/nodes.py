@@ -19,6 +19,8 @@ from typing import Any, Protocol
 import dask
 from distributed import Scheduler, Worker, versions
 
+from drivelab.fleet.certificates import CONTROLLER, common_name
+from drivelab.fleet.no_code import only, refuse_code
 from drivelab.model.errors import DrivelabError, error_words
 
 # how long a host may say nothing before it is given up, and how long a connection may be dead
@@ -28,6 +30,8 @@ CLOCK_QUESTION = "drivelab_clock"
 # a message may come late, and one may be missing
 _SIGNS_WHILE_SILENT = 3
 _SELDOM = "1h"
+# what Dask's worker says by itself
+_OF_WORKERS = ("keep-alive", "log-event", "worker-status-change")
 
 
 class Asking(Protocol):
@@ -47,7 +51,8 @@ class Asking(Protocol):
 
 
 def configure(silent_s: float = SILENT_S) -> None:
-    """Have Dask do nothing by itself; what a user's own files of Dask say does not count."""
+    """Have Dask do nothing by itself, and run nothing that is sent, whatever a user's own files of Dask say."""
+    refuse_code()
     # a busy disk is no matter of who waits for an answer
     warnings.filterwarnings("ignore", message="Creating scratch directories")
     # each that joins is compared with all that are here; `fingerprint` tells more, and is compared once
@@ -90,9 +95,12 @@ class FleetScheduler(Scheduler):
     """
 
     def __init__(self, asking: Asking, silent_s: float, **options: Any) -> None:
-        super().__init__(**options)
+        # of what Dask can do besides tasks, nothing
+        super().__init__(extensions={}, **options)
         self._asking = asking
         self._silent_s = silent_s
+        self.handlers = only(self.handlers, "register-worker")
+        self.stream_handlers = only(self.stream_handlers, *_OF_WORKERS)
         self.stream_handlers |= {"alive": self._alive, "answer": self._answered, "told": self._told}
 
     def start_http_server(self, *arguments: Any, **options: Any) -> None:
@@ -159,16 +167,23 @@ class HostWorker(Worker):
         silent_s: float,
         **options: Any,
     ) -> None:
-        super().__init__(*arguments, heartbeat_interval=f"{silent_s / _SIGNS_WHILE_SILENT}s", **options)
+        super().__init__(*arguments, heartbeat_interval=f"{silent_s / _SIGNS_WHILE_SILENT}s", extensions={}, **options)
         self._ending: asyncio.Task[None] | None = None
         self._end = ending
         self._questions = questions
         self._answering: set[asyncio.Task[None]] = set()
-        self.stream_handlers["question"] = self._asked
-        self.handlers[CLOCK_QUESTION] = _clock_ns
+        self.handlers = {CLOCK_QUESTION: _clock_ns}
+        self.stream_handlers = only(self.stream_handlers, "close") | {"question": self._asked}
 
     def start_http_server(self, *arguments: Any, **options: Any) -> None:
         """Open no port for browsers."""
+
+    async def handle_scheduler(self, comm: Any) -> None:
+        """Hear those who ask, if they prove to be them, until they go: another host is nobody to obey."""
+        if common_name(comm.extra_info["peercert"]) != CONTROLLER:
+            await self.close(reason="a host pretends to ask")
+            return
+        await super().handle_scheduler(comm)
 
     async def heartbeat(self) -> None:
         """Say that it is there; Dask would open a second connection for it, and tell what nobody asks."""
