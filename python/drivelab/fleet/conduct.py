@@ -42,6 +42,7 @@ _CLOCK_QUESTIONS = 5
 _CLOCK_OFF_NS = 2_000_000_000
 # a file system that is unmounted, a drive that is trimmed
 _PUT_BACK_WITHIN_S = 120
+_INTERRUPTED = "the fleet was interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,9 @@ class Conductor:
         except (HostGone, DrivelabError) as error:
             self._give_up(name, error)
         except asyncio.CancelledError:
-            self._cut_off(name, "the fleet was interrupted")
+            if not self._is_done(name) and not self.book.fleet.hosts[name].reason:
+                self.book.change_host(name, reason=_INTERRUPTED)
+            self._cut_off(name, _INTERRUPTED)
             raise
 
     def _give_up(self, name: str, error: HostGone | DrivelabError) -> None:
@@ -157,14 +160,17 @@ class Conductor:
             yield
             return
         started: StartedHost | None = None
+        # who never joined has changed nothing
+        put_back_within_s = 0.0
         try:
             async with self._starts:
                 started = await self._start(name, keys)
                 await self._wait_for(name, started)
+            put_back_within_s = _PUT_BACK_WITHIN_S
             yield
         finally:
             if started is not None:
-                await asyncio.shield(started.let_go(_PUT_BACK_WITHIN_S))
+                await started.let_go(put_back_within_s)
 
     async def _start(self, name: str, keys: Keys) -> StartedHost:
         entry = self.book.fleet.hosts[name].entry

@@ -13,6 +13,8 @@ from drivelab.fleet.local_commands import failure_in_words
 from drivelab.model.errors import DrivelabError
 
 _LINES_KEPT = 10
+# between asking it to end, killing it, and no longer reading what it says
+_END_WITHIN_S = 5
 _LINE_BYTES_MAX = 1 << 20
 
 
@@ -31,16 +33,26 @@ class StartedHost:
         return failure_in_words(code, self._said)
 
     async def let_go(self, within_s: float) -> None:
-        """Have it end: it puts back what it changed first."""
+        """Have it end, after it has put back what it changed; when the time is over, or this is cancelled, at once."""
         if self.process.stdin is not None:
             self.process.stdin.close()
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait(), within_s)
+        finally:
+            await asyncio.shield(self._end())
+
+    async def _end(self) -> None:
+        """End what starts it, whatever it does; the host then hears that nobody asks any more."""
+        for ending in (self.process.terminate, self.process.kill):
+            if self.process.returncode is None:
+                with suppress(ProcessLookupError):
+                    ending()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.process.wait(), _END_WITHIN_S)
+        # what it has started may hold the pipe open
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.process.wait(), within_s)
-        if self.process.returncode is None:
-            with suppress(ProcessLookupError):
-                self.process.terminate()
-            await self.process.wait()
-        await self._listening
+            await asyncio.wait_for(self._listening, _END_WITHIN_S)
 
 
 async def start_host(words: Sequence[str], joining: Joining) -> StartedHost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import Centre
+from drivelab.fleet.certificates import Keys
 from drivelab.fleet.conduct import Conductor, Manner
 from drivelab.fleet.record import new_fleet
 from drivelab.fleet.ssh import ssh_words
@@ -55,3 +57,57 @@ def test_a_failure_is_still_known_when_its_host_has_kept_nothing_of_it(tmp_path:
 def test_what_was_not_known_is_as_the_host_says(tmp_path: Path, state: Any) -> None:
     found = gathered(tmp_path, replace(FAILED, state=state, reason="it has left"), NOTHING)
     assert (found.state, found.reason) == ("planned", "")
+
+
+class NobodyJoins:
+    """No host ever joins."""
+
+    address = "tls://127.0.0.1:1"
+
+    def listen(self, _hear: Any) -> None:
+        """Nobody says anything."""
+
+    async def when_joined(self, _host: str) -> None:
+        await asyncio.sleep(600)
+
+
+def hanging_words(pids: Path) -> Any:
+    """What starts a host that hears nothing, not even that it is to end, and leaves its number behind."""
+    script = f"trap '' TERM HUP INT; echo $$ > {pids}/$$; while :; do sleep 1; done"
+    return lambda _entry, _name, _connect_s: ["sh", "-c", script]
+
+
+def conductor_of_a_hanging_host(folder: Path) -> tuple[FleetBook, Conductor]:
+    (folder / "pids").mkdir()
+    book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder))
+    keys = Keys("a", "c", "k")
+    manner = Manner(keys, hanging_words(folder / "pids"), 1, 60, 30, (), True, lambda _key: None)
+    return book, Conductor(book, cast(Centre, NobodyJoins()), manner)
+
+
+def assert_nothing_runs_on(folder: Path) -> None:
+    (pid,) = [int(path.name) for path in (folder / "pids").iterdir()]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_host_that_hangs_is_given_up_and_what_started_it_is_ended(tmp_path: Path) -> None:
+    book, conductor = conductor_of_a_hanging_host(tmp_path)
+    asyncio.run(conductor.measure())
+    assert book.fleet.hosts["one"].reason == "it did not join within 1 s"
+    assert_nothing_runs_on(tmp_path)
+
+
+def test_who_is_interrupted_leaves_nothing_running_and_says_what_was_not_asked(tmp_path: Path) -> None:
+    book, conductor = conductor_of_a_hanging_host(tmp_path)
+
+    async def interrupted() -> None:
+        measuring = asyncio.ensure_future(conductor.measure())
+        while not list((tmp_path / "pids").iterdir()):
+            await asyncio.sleep(0.01)
+        measuring.cancel()
+        await asyncio.wait({measuring})
+
+    asyncio.run(interrupted())
+    assert book.fleet.hosts["one"].reason == "the fleet was interrupted"
+    assert_nothing_runs_on(tmp_path)
