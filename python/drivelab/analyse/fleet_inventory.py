@@ -25,10 +25,10 @@ def fleet_drive(host: str, drive: Mapping[str, Any]) -> FleetDrive:
     erasable = "yes" if touch["may_be_erased"] else "; ".join(touch["reasons"])
     return FleetDrive(
         host,
-        str(drive["name"]),
-        str(drive["model"] or ""),
-        str(drive["firmware"] or ""),
-        str(drive["serials"][0]) if drive["serials"] else "",
+        _one_line(drive["name"]),
+        _one_line(drive["model"]),
+        _one_line(drive["firmware"]),
+        _one_line(drive["serials"][0]) if drive["serials"] else "",
         int(drive["size_bytes"]),
         erasable,
         {words: text for key, words in _FACTS.items() if (text := _text(key, drive))},
@@ -69,6 +69,11 @@ def shared_drives(drives: Sequence[FleetDrive]) -> dict[str, list[str]]:
         if drive.serial:
             hosts.setdefault(drive.serial, []).append(drive.host)
     return {serial: sorted(set(names)) for serial, names in hosts.items() if len(set(names)) > 1}
+
+
+def _one_line(told: object) -> str:
+    """What a drive, or a host, tells, without line ends: each drive is one line."""
+    return " ".join(str(told or "").split())
 
 
 def _text(key: str, drive: Mapping[str, Any]) -> str:

@@ -23,18 +23,19 @@ def done_together(parts: Sequence[TogetherPart]) -> TogetherAnswer:
 
     Notes
     -----
-    The common window begins with the last that began and ends with the first that ended. An interval that lies in it in
-    part counts for that part. Histograms are those of whole windows: each I/O is in them once, and none is divided.
+    The common window begins with the last job that began and ends with the first target that ended. An interval that
+    lies in it in part counts for that part. Histograms are those of whole windows: each I/O is in them once, and none
+    is divided.
     """
-    begin = max(part.window_unix_ns for part in parts)
+    begin = max(max(part.window_unix_ns, part.jobs_unix_ns[1]) for part in parts)
     end = min(part.window_unix_ns + part.measured_ns for part in parts)
     window_ns = max(0, end - begin)
     rates = [rate for part in parts for rate in _rates(part, begin, end)]
     operations = list(dict.fromkeys(rate.operation for rate in rates))
     totals = {
         operation: (
-            sum(rate.rate_per_s for rate in rates if rate.operation == operation),
-            sum(rate.throughput_bytes_per_s for rate in rates if rate.operation == operation),
+            sum(rate.count for rate in rates if rate.operation == operation),
+            sum(rate.byte_count for rate in rates if rate.operation == operation),
         )
         for operation in operations
     }
@@ -62,8 +63,7 @@ def _rates(part: TogetherPart, begin: int, end: int) -> list[PartRate]:
         count, moved = _done_between(part.intervals, operation, begin - part.window_unix_ns, end - part.window_unix_ns)
         seconds = max(end - begin, 0) / 1e9
         rate, throughput = (count / seconds, moved / seconds) if seconds else (0.0, 0.0)
-        quantiles = (histogram.quantile_ns(0.5), histogram.quantile_ns(0.99))
-        found.append(PartRate(part.key, operation, rate, throughput, *quantiles))
+        found.append(PartRate(part.key, operation, count, moved, rate, throughput, histogram))
     return found
 
 

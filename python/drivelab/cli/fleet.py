@@ -64,7 +64,7 @@ COMMANDS = (
     Command(
         "fleet manifest",
         "Hosts of a fleet on the nodes of Kubernetes: a DaemonSet for kubectl apply.",
-        ("fleet manifest tls://10.0.0.1:8786 --hosts hosts.toml --image registry/drivelab:1.0 | kubectl apply -f -",),
+        ("fleet manifest tls://10.0.0.1:8786 --hosts hosts.toml --image registry/drivelab:1.0",),
     ),
     Command(
         "fleet odd",

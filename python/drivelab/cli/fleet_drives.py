@@ -22,6 +22,8 @@ from drivelab.report.terminal.fleet_drives import fleet_drive_lines
 from drivelab.streams import make_console
 
 SCHEMA = 1
+# nothing is cut for who reads a pipe
+_PIPED_WIDTH = 10_000
 # what hosts have in memory, and loop devices without a file
 _MADE = ("zram", "ram")
 
@@ -52,8 +54,10 @@ def command(
         told: dict[str, Any] = {"schema": SCHEMA, "hosts": found, "odd": [one.to_json() for one in odd]}
         print(json.dumps(told | {"seen_by_several": shared, "not_asked": reasons}, indent=2))
     else:
-        plain = not make_console().encoding.startswith("utf")
-        for line in fleet_drive_lines(drives, odd, shared, reasons, plain=plain, shows_all=show_all):
+        console = make_console()
+        width = console.width if console.is_terminal else _PIPED_WIDTH
+        plain = not console.encoding.startswith("utf")
+        for line in fleet_drive_lines(drives, odd, shared, reasons, plain=plain, width=width, shows_all=show_all):
             print(line)
     return EXIT_FAILED if reasons else EXIT_OK
 

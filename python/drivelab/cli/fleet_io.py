@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,13 +16,11 @@ from drivelab.cli.fleet_options import (
     Reach,
     reaching,
 )
-from drivelab.cli.fleet_sitting import show_fleet, sitting
+from drivelab.cli.fleet_sitting import exit_of, fleet_json, show_fleet, sitting
 from drivelab.fleet.hosts import load_erase_list, load_hosts
-from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.streams import make_console
-
-SCHEMA = 1
 
 
 @reaching
@@ -51,31 +50,60 @@ def command(
     DrivelabError
         F901 to F905, F909: hosts, lists, keys and addresses.
     """
+    from drivelab.fleet.begin_together import measure_together
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
-    from drivelab.fleet.together import measure_together
 
     known = load_hosts(hosts, tuple(host or ()))
-    erasable = load_erase_list(erase_list) if erase_list else ()
+    erasable = load_erase_list(erase_list, known) if erase_list else ()
+    require_understood(options or ())
     work = FleetWork("io", (*(options or ()), "--start-when-told"))
     book = FleetBook(new_fleet(work, known, out))
     is_whole = sitting(book, reach, measure_together, erase_list=erasable, gathers=True, as_json=as_json)
     fleet = book.fleet
     done = [item for item in fleet.items.values() if item.gathered]
-    if not is_whole or not done:
-        return show_fleet(fleet, as_json=as_json, was_interrupted=not is_whole)
     # imported here: what reads runs is large
     from drivelab.answers.fleet_together import answer_together
     from drivelab.report.terminal.fleet_together import together_lines
 
     clocks = {name: (one.clock_offset_ns or 0, one.clock_error_ns or 0) for name, one in fleet.hosts.items()}
     answer = answer_together((item.key, fleet.directory / item.gathered, *clocks[item.host]) for item in done)
-    assert answer is not None
     if as_json:
-        print(json.dumps({"schema": SCHEMA, "directory": str(fleet.directory), **answer.to_json()}, indent=2))
-    else:
-        for line in together_lines(answer, plain=not make_console().encoding.startswith("utf")):
-            print(line)
-    if len(done) < len(fleet.items) or any(one.reason for one in fleet.hosts.values()):
-        return EXIT_FAILED if as_json else show_fleet(fleet, as_json=False)
+        together = {"together": answer.to_json() if answer is not None else None}
+        print(json.dumps(fleet_json(fleet) | together, indent=2))
+    elif answer is not None:
+        failed = [item.key for item in fleet.items.values() if item not in done]
+        plain = not make_console().encoding.startswith("utf")
+        print("\n".join(together_lines(answer, failed, plain=plain)))
+    if answer is None or len(done) < len(fleet.items) or any(one.reason for one in fleet.hosts.values()):
+        return (
+            exit_of(fleet, is_whole=is_whole)
+            if as_json
+            else show_fleet(fleet, as_json=False, was_interrupted=not is_whole)
+        )
     return EXIT_NOT_TRUSTED if answer.voids else EXIT_OK
+
+
+def require_understood(words: Sequence[str]) -> None:
+    """Return only if ``drivelab io`` takes these options: what is wrong for every host is told before one is asked.
+
+    Raises
+    ------
+    DrivelabError
+        U001 to U006: it does not.
+    """
+    from drivelab.cli.io_options import IoOptions, with_options_of
+    from drivelab.cli.io_workload import workload_from
+
+    @with_options_of(IoOptions)
+    def parsed(**typed: Any) -> None:
+        workload_from(IoOptions(**typed))
+
+    program = typer.Typer(add_completion=False)
+    program.command()(parsed)
+    command = typer.main.get_command(program)
+    try:
+        with command.make_context("io", ["TARGET", *words]) as context:
+            command.invoke(context)
+    except typer.TyperException as error:
+        raise DrivelabError("U006", " ".join(error.format_message().split()), do="drivelab io --help") from error

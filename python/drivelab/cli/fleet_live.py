@@ -79,7 +79,8 @@ class _LineTeller:
     def _line(self, key: str, line: str) -> None:
         if self._told.get(key) != line:
             self._told[key] = line
-            print(terminal_text(line, plain=False), file=sys.stderr, flush=True)
+            # a host may send several lines, which would look like others'
+            print(terminal_text(" ".join(line.split()), plain=False), file=sys.stderr, flush=True)
 
 
 class _JsonTeller:

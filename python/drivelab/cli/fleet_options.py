@@ -70,6 +70,10 @@ EraseListOption = Annotated[
 FleetArgument = Annotated[
     str, typer.Argument(metavar="FLEET", help="Directory or name of a fleet that was begun; LAST is the newest.")
 ]
+UnfinishedArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="FLEET", help="Directory or name of a fleet; else the only one that is unfinished."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON; progress is a line of JSON for each change.")]
 NoGatherOption = Annotated[bool, typer.Option("--no-gather", help="Leave the runs on their hosts.")]
 JOIN, DEADLINE, SILENT = "60s", "24h", "30s"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 from drivelab.cli.fleet_options import (
     EraseListOption,
-    FleetArgument,
     JsonOption,
     NoGatherOption,
     Reach,
+    UnfinishedArgument,
     reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
@@ -18,7 +20,7 @@ from drivelab.model.errors import DrivelabError
 @reaching
 def command(
     reach: Reach,
-    fleet: FleetArgument = "LAST",
+    fleet: UnfinishedArgument = None,
     erase_list: EraseListOption = None,
     no_gather: NoGatherOption = False,
     as_json: JsonOption = False,
@@ -34,10 +36,11 @@ def command(
         F902 to F905, F909: lists, fleets, keys and addresses.
     """
     from drivelab.fleet.book import FleetBook
-    from drivelab.fleet.record import open_fleet
+    from drivelab.fleet.record import open_fleet, unfinished_fleet
 
-    erasable = load_erase_list(erase_list) if erase_list else ()
-    book = FleetBook(open_fleet(fleet))
+    book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet())
+    print(f"going on with {book.fleet.name}", file=sys.stderr)
+    erasable = load_erase_list(erase_list, book.fleet.hosts) if erase_list else ()
     if book.fleet.work.begins_together:
         what = "what was to begin at one moment on all hosts cannot go on"
         raise DrivelabError("F903", what, where=book.fleet.name, do="measure it again: drivelab fleet io")

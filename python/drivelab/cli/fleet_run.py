@@ -18,6 +18,7 @@ from drivelab.cli.fleet_options import (
     reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
+from drivelab.cli.job_file import is_job_file
 from drivelab.cli.run_options import (
     ExperimentArgument,
     OnErrorOption,
@@ -31,6 +32,7 @@ from drivelab.cli.run_options import (
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
 from drivelab.fleet.hosts import load_erase_list, load_hosts
 from drivelab.model.fleet_plan import FleetWork
+from drivelab.plan.narrow import narrowed
 
 
 @reaching
@@ -69,7 +71,10 @@ def command(
     from drivelab.fleet.record import new_fleet
 
     known = load_hosts(hosts, tuple(host or ()))
-    erasable = load_erase_list(erase_list) if erase_list else ()
+    erasable = load_erase_list(erase_list, known) if erase_list else ()
+    if not is_job_file(experiment):
+        # what is wrong for every host is told before one is asked
+        narrowed(load_experiment(experiment), repeats=repeats, only=only or ())
     options = ["--seed", str(chosen_seed(seed)), "--on-error", on_error]
     options += [name for name, is_on in _switches(quick, skip_unavailable, trace) if is_on]
     options += [word for level in only or () for word in ("--only", level)]
@@ -92,11 +97,7 @@ def experiment_of(typed: str) -> tuple[str, str]:
     Raises
     ------
     DrivelabError
-        P701 to P703: there is none, or it has mistakes.
+        P701: it cannot be read.
     """
-    if not typed.endswith(".fio"):
-        load_experiment(typed)
-    elif not Path(typed).exists():
-        text_of(typed, code="P701")
-    text = text_of(typed, code="P701") if looks_like_path(typed) or typed.endswith(".fio") else ""
+    text = text_of(typed, code="P701") if looks_like_path(typed) or is_job_file(typed) else ""
     return typed.rpartition("/")[2], text

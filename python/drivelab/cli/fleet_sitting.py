@@ -82,25 +82,37 @@ def asked_of_each(
     return answers, {name: host.reason for name, host in book.fleet.hosts.items() if host.reason}
 
 
-def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False) -> int:
+def fleet_json(fleet: FleetRecord) -> dict[str, Any]:
+    """A fleet as it is printed: as it is kept, and where."""
+    return fleet.to_json() | {"schema": SCHEMA, "directory": str(fleet.directory)}
+
+
+def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = False) -> int:
+    """The exit code: whether all of it was measured, or still is."""
+    from drivelab.report.terminal.fleet_run import is_done
+
+    if not is_whole:
+        return 128 + signal.SIGINT
+    reasons = {name: host.reason for name, host in fleet.hosts.items()}
+    return EXIT_OK if is_running or is_done(reasons, fleet.items) else EXIT_FAILED
+
+
+def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False, is_running: bool = False) -> int:
     """Print what became of a fleet; the exit code says whether all of it was measured."""
-    from drivelab.report.terminal.fleet_run import fleet_run_lines, is_done
+    from drivelab.report.terminal.fleet_run import fleet_run_lines
 
     if as_json:
-        print(json.dumps(fleet.to_json() | {"schema": SCHEMA, "directory": str(fleet.directory)}, indent=2))
+        print(json.dumps(fleet_json(fleet), indent=2))
     else:
         console = make_console()
-        plain = not console.encoding.startswith("utf")
-        reasons = {name: (host.reason, host.notes) for name, host in fleet.hosts.items()}
         lines = fleet_run_lines(
             fleet.name,
             fleet.work.title,
-            reasons,
+            {name: (host.reason, host.notes) for name, host in fleet.hosts.items()},
             list(fleet.items.values()),
-            plain=plain,
-            can_resume=not fleet.work.begins_together,
+            plain=not console.encoding.startswith("utf"),
+            can_resume=not (fleet.work.begins_together or is_running),
+            can_compare=fleet.work.command == "run",
         )
         print("\n".join(lines))
-    if was_interrupted:
-        return 128 + signal.SIGINT
-    return EXIT_OK if is_done({name: host.reason for name, host in fleet.hosts.items()}, fleet.items) else EXIT_FAILED
+    return exit_of(fleet, is_whole=not was_interrupted, is_running=is_running)

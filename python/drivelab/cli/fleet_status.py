@@ -18,10 +18,13 @@ def command(fleet: FleetArgument = "LAST", as_json: JsonOption = False) -> int:
         F903: there is no such fleet.
     """
     found = open_fleet(fleet)
-    if not found.is_held():
+    is_running = found.is_held()
+    if not as_json:
+        print(f"{found.name}{', which is being measured' if is_running else ''}")
+    if not is_running:
         found = found.with_items(
             replace(item, state="cut_off", reason="the command that asked for it is gone")
             for item in found.items.values()
             if item.state == "measuring"
         )
-    return show_fleet(found, as_json=as_json)
+    return show_fleet(found, as_json=as_json, is_running=is_running)

@@ -21,11 +21,11 @@ from drivelab.fleet.clock import clock_offset
 from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
 from drivelab.fleet.host import Joining
-from drivelab.fleet.hosts import erase_words
+from drivelab.fleet.hosts import erase_words, unmatched_lines
 from drivelab.fleet.starting import StartedHost, start_host
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
-from drivelab.model.fleet_plan import ENDED, FleetItem
+from drivelab.model.fleet_plan import ENDED, NOT_TOLD, FleetItem
 from drivelab.model.units import format_wait_ns
 from drivelab.plan.fleet import items_of_host, unmet_rules
 
@@ -223,6 +223,8 @@ class Conductor:
         entry = self.book.fleet.hosts[name].entry
         notes = [answer["error"]] if answer["error"] else []
         notes += unmet_rules(entry, drives)
+        lines = unmatched_lines(name, drives, self.manner.erase_list)
+        notes += [f"no drive is meant by the line {line} of the erase list" for line in lines]
         if abs(clock.ahead_ns) > _CLOCK_OFF_NS + clock.error_ns:
             direction = "ahead of" if clock.ahead_ns > 0 else "behind"
             notes.append(f"its clock is {format_wait_ns(abs(clock.ahead_ns))} {direction} this one")
@@ -266,6 +268,8 @@ class Conductor:
             if self.centre.is_here(item.host):
                 await self.centre.dismiss(item.host)
             raise error
+        if answer["reason"].startswith(NOT_TOLD):
+            answer |= {"state": "planned", "reason": ""}
         # what a local command is to be given is a line of the list here
         reason = answer["reason"].replace("--erase ", f"--erase-list with the line {item.host}:")
         return self.change(item.key, **answer | {"reason": reason}, now="")

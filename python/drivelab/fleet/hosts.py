@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from drivelab.model.fleet_hosts import DriveRule, FleetHosts, HostEntry
 from drivelab.model.names import did_you_mean
 
 _NOTE = "#"
+_LISTED = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")
 
 
 def load_hosts(path: Path, only: tuple[str, ...] = ()) -> dict[str, HostEntry]:
@@ -53,13 +55,20 @@ def _tables(document: Mapping[str, Any]) -> Tables:
     return {(): FleetHosts} | dict.fromkeys(entries, HostEntry) | dict.fromkeys(rules, DriveRule)
 
 
-def load_erase_list(path: Path) -> tuple[str, ...]:
+def load_erase_list(path: Path, hosts: Collection[str]) -> tuple[str, ...]:
     """What may be erased: a serial, or ``HOST:NAME``, on each line; what stands behind a ``#`` is a note.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    hosts : collection of str
+        All hosts that there are.
 
     Raises
     ------
     DrivelabError
-        F902: it cannot be read, or holds a line of several words.
+        F902: it cannot be read, holds a line that is no serial, or names a host that there is not.
     """
     found: list[str] = []
     for number, line in enumerate(text_of(str(path), code="F902").splitlines(), 1):
@@ -67,8 +76,31 @@ def load_erase_list(path: Path) -> tuple[str, ...]:
         if len(words) > 1:
             do = "write one serial on each line; a note begins with #"
             raise DrivelabError("F902", f"'{' '.join(words)}' is not one serial", where=f"{path}:{number}", do=do)
+        for word in words:
+            where = f"{path}:{number}"
+            if not _LISTED.fullmatch(word):
+                do = "write the serial of a drive, or HOST:NAME, as 'drivelab fleet drives' tells them"
+                raise DrivelabError("F902", f"'{word}' is no serial", where=where, do=do)
+            host, colon, _ = word.partition(":")
+            if colon and host not in hosts:
+                do = did_you_mean(host, list(hosts)) or f"choose of {', '.join(list(hosts)[:10])}"
+                raise DrivelabError("F902", f"there is no host {host}", where=where, do=do)
         found += words
     return tuple(found)
+
+
+def unmatched_lines(host: str, drives: Sequence[Mapping[str, object]], listed: tuple[str, ...]) -> list[str]:
+    """Lines of the list that name a drive of a host which it has not.
+
+    Parameters
+    ----------
+    host, drives
+        The host, and what it has.
+    listed : tuple of str
+        Of `load_erase_list`.
+    """
+    known = {f"{host}:{word}" for drive in drives for word in erase_words(host, drive, listed)}
+    return [line for line in listed if line.startswith(f"{host}:") and line not in known]
 
 
 def erase_words(host: str, drive: Mapping[str, object], listed: tuple[str, ...]) -> tuple[str, ...]:

@@ -163,5 +163,7 @@ def failure_in_words(code: int, lines: Sequence[str]) -> str:
             where = f" ({error['where']})" if error.get("where") else ""
             do = f"; {error['do']}" if error.get("do") else ""
             return f"{error['code']}: {error['what']}{where}{do}"
-    told = lines[-1] if lines else "it said nothing"
-    return f"{told} (ended by {signal.Signals(-code).name})" if code < 0 else f"{told} (exit code {code})"
+    if code < 0:
+        # what it said last is how far it was
+        return f"it was ended by {signal.Signals(-code).name}"
+    return f"{lines[-1] if lines else 'it said nothing'} (exit code {code})"

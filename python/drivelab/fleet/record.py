@@ -26,6 +26,7 @@ from drivelab.store.regular_file import read_regular
 SCHEMA = 1
 FLEET_JSON = "fleet.json"
 _LOCK = ".lock"
+_NAMED_MAX = 3
 _BYTES_MAX = 64 * 1024**2
 _LIST = "name a directory that 'drivelab fleet run' or 'fleet check' made"
 
@@ -97,6 +98,13 @@ class FleetRecord:
     hosts: dict[str, HostRecord]
     items: dict[str, FleetItem] = field(default_factory=dict)
     created_utc: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every host answered, and all that is meant is measured and here."""
+        items = self.items.values()
+        is_measured = bool(items) and all(item.state == "complete" for item in items)
+        return is_measured and not any(host.reason for host in self.hosts.values())
 
     def with_items(self, items: Iterable[FleetItem]) -> FleetRecord:
         """The same with items that are new or changed."""
@@ -206,6 +214,26 @@ def open_fleet(typed: str) -> FleetRecord:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         what = f"{FLEET_JSON} is damaged: {str(error).splitlines()[0]}"
         raise DrivelabError("F903", what, where=str(directory), do=_LIST) from error
+
+
+def unfinished_fleet() -> FleetRecord:
+    """The only fleet that is kept and not measured to its end: with several of them a user says which.
+
+    Raises
+    ------
+    DrivelabError
+        F903: there is none, or there are several.
+    """
+    kept = default_parent()
+    fleets = [open_fleet(str(path.parent)) for path in sorted(kept.glob(f"*/{FLEET_JSON}"))]
+    unfinished = [fleet for fleet in fleets if not fleet.is_whole and not fleet.work.begins_together]
+    if len(unfinished) == 1:
+        return unfinished[0]
+    if not unfinished:
+        raise DrivelabError("F903", "no fleet is unfinished", where=str(kept), do="name one, to gather what is missing")
+    names = ", ".join(fleet.name for fleet in unfinished[-_NAMED_MAX:])
+    what = f"{len(unfinished)} fleets are unfinished"
+    raise DrivelabError("F903", what, where=str(kept), do=f"name the one that is meant: {names}")
 
 
 def _found(typed: str) -> Path:

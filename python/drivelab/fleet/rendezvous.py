@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Iterable
 
+from drivelab.model.fleet_plan import NOT_TOGETHER
+
 # the moment reaches every host before it comes
 _LEAD_NS = 2_000_000_000
 
@@ -36,7 +38,7 @@ class Rendezvous:
     def fails(self, name: str, reason: str) -> None:
         """Somebody cannot begin: nobody does, unless all have begun already."""
         if not self._moment.done():
-            self._moment.set_exception(NotTogether(f"all were to begin together, and {name} could not: {reason}"))
+            self._moment.set_exception(NotTogether(f"{NOT_TOGETHER}, and {name} could not: {reason}"))
             # whoever waits hears of it; it is no error where nobody does
             self._moment.exception()
 

@@ -10,6 +10,10 @@ from pydantic import TypeAdapter
 
 # cut off: its host went away, or the fleet was ended; what is stored there goes on with resume
 ItemState = Literal["planned", "measuring", "complete", "failed", "cut_off"]
+# what hosts say that were to begin with another, which could not
+NOT_TOGETHER = "all were to begin together"
+# the error of a target that was ready, and was never told to begin
+NOT_TOLD = "U050"
 ENDED: tuple[ItemState, ...] = ("complete", "failed")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -53,18 +53,30 @@ class PartRate:
     ----------
     key, operation : str
         Which, and what.
+    count, byte_count : float
+        Done in that time; an interval that lies in it in part counts for that part.
     rate_per_s, throughput_bytes_per_s : float
-        Its rates.
-    total_latency_ns_p50, total_latency_ns_p99 : float
-        Of its whole window.
+        The same for a second.
+    latencies : Histogram
+        Total latencies of its whole window.
     """
 
     key: str
     operation: str
+    count: float
+    byte_count: float
     rate_per_s: float
     throughput_bytes_per_s: float
-    total_latency_ns_p50: float
-    total_latency_ns_p99: float
+    latencies: Histogram
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is printed."""
+        return {
+            "target": self.key,
+            "operation": self.operation,
+            **_done_json(self.count, self.byte_count, self.rate_per_s, self.throughput_bytes_per_s),
+            **_latency_json(self.latencies),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,7 @@ class TogetherAnswer:
     rates : tuple of PartRate
         Of each target and operation.
     totals : mapping of str to (float, float)
-        Of each operation what all did in a second of that time: operations and bytes.
+        Of each operation what all did in that time: operations and bytes.
     latencies : mapping of str to Histogram
         Total latencies of all, each counted once, by operation.
     voids : mapping of str to (str, sequence of str)
@@ -99,14 +111,13 @@ class TogetherAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """As it is printed."""
+        seconds = self.window_ns / 1e9
         totals = {
             operation: {
-                "rate_per_s": rate,
-                "throughput_bytes_per_s": moved,
-                "count": self.latencies[operation].total_count,
-                **{f"total_latency_ns_{name}": self.latencies[operation].quantile_ns(at) for name, at in _QUANTILES},
+                **_done_json(count, moved, *((count / seconds, moved / seconds) if seconds else (0.0, 0.0))),
+                **_latency_json(self.latencies[operation]),
             }
-            for operation, (rate, moved) in self.totals.items()
+            for operation, (count, moved) in self.totals.items()
         }
         return {
             "window_ns": self.window_ns,
@@ -114,8 +125,23 @@ class TogetherAnswer:
             "clock_error_ns": self.clock_error_ns,
             "totals": totals,
             "voids": {code: {"text": text, "targets": list(keys)} for code, (text, keys) in self.voids.items()},
-            "targets": [asdict(rate) for rate in self.rates],
+            "targets": [rate.to_json() for rate in self.rates],
         }
+
+
+def _done_json(count: float, moved: float, rate: float, throughput: float) -> dict[str, float]:
+    return {"count": round(count), "bytes": round(moved), "rate_per_s": rate, "throughput_bytes_per_s": throughput}
+
+
+def _latency_json(latencies: Histogram) -> dict[str, float]:
+    """Latencies of whole windows, which have more I/Os than the time in which all worked."""
+    return {
+        "latency_count": latencies.total_count,
+        "total_latency_ns_min": latencies.minimum_ns,
+        "total_latency_ns_mean": latencies.mean_ns,
+        **{f"total_latency_ns_{name}": latencies.quantile_ns(at) for name, at in _QUANTILES},
+        "total_latency_ns_max": latencies.maximum_ns,
+    }
 
 
 _QUANTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999))

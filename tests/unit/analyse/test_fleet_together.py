@@ -49,14 +49,19 @@ def test_rates_are_those_of_the_time_in_which_all_worked() -> None:
         parts.append(part_of(f"h{number}/d", began, length, ends, [100 + number] * ends.size))
         moments.append(ends + began)
     answer = done_together(parts)
-    begin, end = 7 * SECOND + 90_000_000, 7 * SECOND + 90_000_000 + 2_400_000_000
+    # the last job of the last target began 40 ns after its window
+    begin, end = 7 * SECOND + 90_000_040, 7 * SECOND + 90_000_000 + 2_400_000_000
     assert answer.window_ns == end - begin
     for rate, ended in zip(answer.rates, moments, strict=True):
         exact = np.count_nonzero((ended >= begin) & (ended < end)) / (answer.window_ns / 1e9)
         assert rate.rate_per_s == pytest.approx(exact, rel=0.01)
         assert rate.throughput_bytes_per_s == pytest.approx(exact * SIZE, rel=0.01)
     total = sum(np.count_nonzero((ended >= begin) & (ended < end)) for ended in moments)
-    assert answer.totals["read"][0] == pytest.approx(total / 2.4, rel=0.005)
+    assert answer.totals["read"][0] == pytest.approx(total, rel=0.005)
+    told = answer.to_json()
+    assert told["totals"]["read"]["rate_per_s"] == pytest.approx(total / 2.4, rel=0.005)
+    assert told["totals"]["read"]["latency_count"] == sum(map(len, moments)) > told["totals"]["read"]["count"]
+    assert [one["latency_count"] for one in told["targets"]] == [len(ended) for ended in moments]
 
 
 def test_each_latency_is_in_the_histogram_of_all_once() -> None:

@@ -20,6 +20,7 @@ from drivelab.fleet.local_address import host_part, place_of
 from drivelab.fleet.nodes import SILENT_S, HostWorker, configure
 from drivelab.fleet.scratch import own_scratch
 from drivelab.model.errors import DrivelabError
+from own_loop import in_own_loop
 
 ENDED: list[str] = []
 
@@ -73,7 +74,7 @@ def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]], address: str
                 return await work(centre, host)
 
     ENDED.clear()
-    return asyncio.run(do())
+    return in_own_loop(do())
 
 
 def test_nothing_is_kept_where_others_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 
 from drivelab.fleet.clock import clock_offset
+from own_loop import in_own_loop
 
 
 def offset_of_a_clock(ahead_ns: int, seed: int) -> tuple[int, int]:
@@ -19,7 +19,7 @@ def offset_of_a_clock(ahead_ns: int, seed: int) -> tuple[int, int]:
         time.sleep(chance.uniform(1e-4, 3e-3))
         return there
 
-    found = asyncio.run(clock_offset(ask))
+    found = in_own_loop(clock_offset(ask))
     return found.ahead_ns, found.error_ns
 
 
@@ -39,5 +39,5 @@ def test_a_clock_that_answers_at_once_is_asked_no_more_than_needed() -> None:
         count += 1
         return time.time_ns()
 
-    assert asyncio.run(clock_offset(ask)).error_ns < 1_000_000
+    assert in_own_loop(clock_offset(ask)).error_ns < 1_000_000
     assert count <= 100

@@ -19,6 +19,7 @@ from drivelab.fleet.record import new_fleet
 from drivelab.fleet.ssh import ssh_words
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
+from own_loop import in_own_loop
 
 FAILED = FleetItem("one/S1", "one", "/dev/sda", state="failed", reason="T101: no drive")
 NOTHING = {"state": "planned", "reason": "", "run": "", "answer": ""}
@@ -45,7 +46,7 @@ def gathered(folder: Path, item: FleetItem, outcome: Mapping[str, str]) -> Fleet
     """What is known of an item once its host was asked what lies there."""
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder).with_items([item]))
     manner = Manner(None, ssh_words, 60, 60, 30, (), True, lambda _key: None)
-    asyncio.run(Conductor(book, cast(Centre, Host(outcome)), manner).gather())
+    in_own_loop(Conductor(book, cast(Centre, Host(outcome)), manner).gather())
     return book.fleet.items[item.key]
 
 
@@ -93,7 +94,7 @@ def assert_nothing_runs_on(folder: Path) -> None:
 
 def test_a_host_that_hangs_is_given_up_and_what_started_it_is_ended(tmp_path: Path) -> None:
     book, conductor = conductor_of_a_hanging_host(tmp_path)
-    asyncio.run(conductor.measure())
+    in_own_loop(conductor.measure())
     assert book.fleet.hosts["one"].reason == "it did not join within 1 s"
     assert_nothing_runs_on(tmp_path)
 
@@ -108,6 +109,6 @@ def test_who_is_interrupted_leaves_nothing_running_and_says_what_was_not_asked(t
         measuring.cancel()
         await asyncio.wait({measuring})
 
-    asyncio.run(interrupted())
+    in_own_loop(interrupted())
     assert book.fleet.hosts["one"].reason == "the fleet was interrupted"
     assert_nothing_runs_on(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.gather import gathered
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem
+from own_loop import in_own_loop
 
 ITEM = FleetItem("one/S1", "one", "/dev/sda", state="complete", run="/runs/20260101-x")
 NAME = "one_S1-20260101-x"
@@ -48,7 +48,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gather(host: Host, parent: Path, item: FleetItem = ITEM) -> str:
-    return asyncio.run(gathered(cast(Centre, host), item, parent))
+    return in_own_loop(gathered(cast(Centre, host), item, parent))
 
 
 def test_a_run_comes_whole_and_once(tmp_path: Path) -> None:

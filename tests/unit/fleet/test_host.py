@@ -18,6 +18,7 @@ from drivelab.fleet.local_commands import failure_in_words
 from drivelab.fleet.session import listening_at
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem, FleetWork
+from own_loop import in_own_loop
 
 JOINING = Joining("tls://10.0.0.1:8786", "one", Keys("a", "c", "k"), 30.0, 60.0)
 
@@ -29,7 +30,7 @@ def told(line: bytes) -> Joining:
         reader.feed_eof()
         return await read_joining(reader)
 
-    return asyncio.run(read())
+    return in_own_loop(read())
 
 
 def code_of(error: pytest.ExceptionInfo[DrivelabError]) -> str:
@@ -90,9 +91,9 @@ def test_only_files_of_runs_of_fleets_are_handed_out(tmp_path: Path, monkeypatch
         host_tasks.pieces(directory, [("link", 0, 4)]),
     ):
         with pytest.raises(DrivelabError) as caught:
-            asyncio.run(question)
+            in_own_loop(question)
         assert code_of(caught) == "F906"
-    assert asyncio.run(host_tasks.files(directory)) == []
+    assert in_own_loop(host_tasks.files(directory)) == []
 
 
 def test_a_host_that_measures_an_item_already_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,17 +102,17 @@ def test_a_host_that_measures_an_item_already_says_so(tmp_path: Path, monkeypatc
     folder.mkdir(parents=True)
     item, work = FleetItem("one/S1", "one", "/dev/sda"), FleetWork("check")
     with host_tasks._held(folder):
-        answer = asyncio.run(host_tasks.measure("f", item.to_json(), work.to_json(), 1.0))
+        answer = in_own_loop(host_tasks.measure("f", item.to_json(), work.to_json(), 1.0))
         assert answer["state"] == "failed"
         assert answer["reason"] == "F907: this host measures it already"
-        assert asyncio.run(host_tasks.outcome("f", "one/S1"))["state"] == "measuring"
-    assert asyncio.run(host_tasks.outcome("f", "one/S1"))["state"] == "planned"
+        assert in_own_loop(host_tasks.outcome("f", "one/S1"))["state"] == "measuring"
+    assert in_own_loop(host_tasks.outcome("f", "one/S1"))["state"] == "planned"
 
 
 @pytest.mark.parametrize("lines", [["one", "last"], ["last"]])
 def test_a_failure_is_told_by_its_last_line_or_its_error(lines: list[str]) -> None:
     assert failure_in_words(3, lines) == "last (exit code 3)"
-    assert failure_in_words(-9, lines) == "last (ended by SIGKILL)"
+    assert failure_in_words(-9, lines) == "it was ended by SIGKILL"
     error = {"code": "T101", "what": "no drive", "where": "/dev/x", "do": "look"}
     assert failure_in_words(2, [*lines, json.dumps({"error": error}), "x"]) == "T101: no drive (/dev/x); look"
 

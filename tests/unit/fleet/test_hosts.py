@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.fleet.hosts import erase_words, load_erase_list, load_hosts
+from drivelab.fleet.hosts import erase_words, load_erase_list, load_hosts, unmatched_lines
 from drivelab.fleet.ssh import ssh_words
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
@@ -91,7 +91,7 @@ def test_without_a_file_or_a_host_of_that_name_nothing_begins(tmp_path: Path) ->
 def test_the_erase_list_has_a_serial_a_line_and_notes(tmp_path: Path) -> None:
     path = tmp_path / "serials.txt"
     path.write_text("# rack 7\nS1\n\nS2+partitions  # the old one\nhost1:loop0\n")
-    assert load_erase_list(path) == ("S1", "S2+partitions", "host1:loop0")
+    assert load_erase_list(path, ["host1"]) == ("S1", "S2+partitions", "host1:loop0")
 
 
 @pytest.mark.provokes("F902")
@@ -99,10 +99,10 @@ def test_a_line_of_several_words_is_no_serial(tmp_path: Path) -> None:
     path = tmp_path / "serials.txt"
     path.write_text("S1\nS2 S3\n")
     with pytest.raises(DrivelabError, match="'S2 S3' is not one serial") as caught:
-        load_erase_list(path)
+        load_erase_list(path, ["host1"])
     assert (caught.value.code, caught.value.where) == ("F902", f"{path}:2")
     with pytest.raises(DrivelabError, match="cannot be read") as missing:
-        load_erase_list(tmp_path / "none.txt")
+        load_erase_list(tmp_path / "none.txt", [])
     assert missing.value.code == "F902"
 
 
@@ -133,3 +133,18 @@ def test_tags_that_no_run_takes_are_refused(tmp_path: Path) -> None:
 def test_a_command_in_one_s_home_is_found_by_the_shell_there() -> None:
     words = ssh_words(HostEntry(drivelab="~/drive lab/bin/drivelab".replace(" ", r"\ ")), "one", 5)
     assert words[-1] == "~/'drive lab/bin/drivelab' fleet worker - --json"
+
+
+@pytest.mark.parametrize("line", ["*", "fir:*", "-", '""', "/dev/sda", "S1,S2", "elm:loop0"])
+def test_a_line_that_can_mean_no_drive_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "erase.txt"
+    path.write_text(f"S1\n{line}\n")
+    with pytest.raises(DrivelabError) as caught:
+        load_erase_list(path, ["fir", "oak"])
+    assert (caught.value.code, caught.value.where) == ("F902", f"{path}:2")
+
+
+def test_a_line_that_means_no_drive_of_its_host_is_told() -> None:
+    drives = [{"name": "loop0", "serials": []}, {"name": "sda", "serials": ["S1"]}]
+    listed = ("fir:loop0", "fir:S1", "fir:loop9", "oak:loop3", "S7")
+    assert unmatched_lines("fir", drives, listed) == ["fir:loop9"]

@@ -17,6 +17,7 @@ from drivelab.fleet.centre import HostGone, opened_centre
 from drivelab.fleet.certificates import new_keys
 from drivelab.fleet.no_code import CodeRefused
 from drivelab.fleet.nodes import SILENT_S, HostWorker, configure
+from own_loop import in_own_loop
 
 
 class Evil:
@@ -60,7 +61,7 @@ def sent_to_both(messages: list[Mapping[str, Any]]) -> None:
                         await _send(address, keys.host.security().get_connection_args("worker"), message)
                 assert await centre.ask("one", double, 21, within_s=60) == 42
 
-    asyncio.run(do())
+    in_own_loop(do())
 
 
 async def _send(address: str, arguments: Mapping[str, Any], message: Mapping[str, Any]) -> None:
@@ -115,4 +116,4 @@ def test_a_host_obeys_no_other_host() -> None:
             with pytest.raises(HostGone):
                 await pretended.ask("one", double, 21, within_s=5)
 
-    asyncio.run(do())
+    in_own_loop(do())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from drivelab.fleet.record import FLEET_JSON, FleetRecord, HostRecord, new_fleet, open_fleet
+from drivelab.fleet.record import FLEET_JSON, FleetRecord, HostRecord, new_fleet, open_fleet, unfinished_fleet
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
@@ -127,3 +128,31 @@ def test_one_command_at_a_time_has_a_fleet(kept: FleetRecord) -> None:
             pass
         assert caught.value.code == "F907"
     assert not kept.is_held()
+
+
+@pytest.mark.provokes("F903")
+def test_the_only_fleet_that_is_unfinished_is_meant_and_several_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    with pytest.raises(DrivelabError, match="no fleet is unfinished"):
+        unfinished_fleet()
+    first = new_fleet(WORK, {"one": ENTRY}, tmp_path).with_items([ITEM])
+    first.keep()
+    with pytest.raises(DrivelabError, match="no fleet is unfinished"):
+        unfinished_fleet()
+    replace(first, items={}).keep()
+    assert unfinished_fleet().name == first.name
+    second = new_fleet(WORK, {"one": ENTRY}, tmp_path)
+    with pytest.raises(DrivelabError, match="2 fleets are unfinished") as caught:
+        unfinished_fleet()
+    assert caught.value.code == "F903"
+    assert first.name in caught.value.do
+    assert second.name in caught.value.do
+
+
+def test_a_fleet_of_which_a_host_was_not_asked_is_unfinished() -> None:
+    fleet = FleetRecord(Path(), "f", WORK, {"one": HostRecord(ENTRY)}, {ITEM.key: ITEM})
+    assert fleet.is_whole
+    assert not replace(fleet, hosts={"one": HostRecord(ENTRY, "it has left")}).is_whole
+    assert not replace(fleet, items={}).is_whole

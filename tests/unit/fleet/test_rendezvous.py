@@ -8,6 +8,7 @@ import time
 import pytest
 
 from drivelab.fleet.rendezvous import NotTogether, Rendezvous
+from own_loop import in_own_loop
 
 
 def test_all_get_one_moment_that_is_still_to_come() -> None:
@@ -21,7 +22,7 @@ def test_all_get_one_moment_that_is_still_to_come() -> None:
         meeting.is_ready("c")
         return await asyncio.gather(*waiting)
 
-    moments = asyncio.run(meet())
+    moments = in_own_loop(meet())
     assert len(set(moments)) == 1
     assert moments[0] > time.time_ns()
 
@@ -34,7 +35,7 @@ def test_nobody_begins_where_one_cannot() -> None:
         await meeting.moment()
 
     with pytest.raises(NotTogether, match="b could not: no space"):
-        asyncio.run(meet())
+        in_own_loop(meet())
 
 
 def test_who_fails_after_the_moment_was_set_changes_nothing_for_the_others() -> None:
@@ -45,4 +46,4 @@ def test_who_fails_after_the_moment_was_set_changes_nothing_for_the_others() -> 
         meeting.fails("b", "its drive broke")
         return await meeting.moment()
 
-    assert asyncio.run(meet()) > 0
+    assert in_own_loop(meet()) > 0

@@ -20,6 +20,7 @@ def fleet_drive_lines(
     reasons: Mapping[str, str],
     *,
     plain: bool,
+    width: int = WIDTH,
     shows_all: bool = False,
 ) -> list[str]:
     """How many there are, what is odd about some, and a table.
@@ -36,6 +37,8 @@ def fleet_drive_lines(
         Hosts that could not be asked, with why.
     plain : bool
         Whether the terminal knows ASCII only.
+    width : int
+        Of the table.
     shows_all : bool
         Whether no row is left out.
     """
@@ -49,7 +52,7 @@ def fleet_drive_lines(
     if drives:
         shown = drives if shows_all else drives[:_ROWS_MAX]
         rows = [_HEADS, *map(_row, shown)]
-        lines += ["", *(fitted(line, WIDTH) for line in table_lines(rows, plain, left=len(_HEADS)))]
+        lines += ["", *(fitted(line, width) for line in table_lines(rows, plain, left=len(_HEADS)))]
         if len(shown) < len(drives):
             lines.append(f"and {len(drives) - len(shown)} more: --all")
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from drivelab.model.fleet_plan import FleetItem
+from drivelab.model.fleet_plan import NOT_TOGETHER, FleetItem
 from drivelab.model.names import counted
 from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, one_line, table_lines, wrapped
 
@@ -28,6 +28,7 @@ def fleet_run_lines(
     *,
     plain: bool,
     can_resume: bool = True,
+    can_compare: bool = True,
 ) -> list[str]:
     """A sentence, what is not measured and why, and a line for each target that is.
 
@@ -41,8 +42,8 @@ def fleet_run_lines(
         What is measured.
     plain : bool
         Whether the terminal knows ASCII only.
-    can_resume : bool
-        Whether what is missing can be measured later.
+    can_resume, can_compare : bool
+        Whether what is missing can be measured later, and whether the runs can be set beside each other.
     """
     lines = wrapped(_sentence(title, hosts, items), WIDTH, plain)
     missing = list(_missing(hosts, items))
@@ -55,7 +56,15 @@ def fleet_run_lines(
         lines += _measured(done[:_ROWS_MAX], plain)
         if len(done) > _ROWS_MAX:
             lines.append(f"and {len(done) - _ROWS_MAX} more")
-    lines += ["", *(line for line in _next(name, hosts, items) if can_resume or "resume" not in line)]
+    working = [item for item in items if item.state == "measuring" and item.now]
+    lines += ["", *(fitted(f"{item.key}{GAP}{item.now}", WIDTH) for item in working[:_ROWS_MAX])]
+    lines.append("")
+    if can_compare and any(item.gathered for item in items):
+        lines.append(f"compare the drives: drivelab fleet report {name}")
+    if can_resume and not is_done(
+        {host: reason for host, (reason, _) in hosts.items()}, {one.key: one for one in items}
+    ):
+        lines.append(f"go on: drivelab fleet resume {name}")
     return [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
 
 
@@ -69,8 +78,11 @@ def _measured(items: Sequence[FleetItem], plain: bool) -> Iterator[str]:
 def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> str:
     if not items:
         return f"Nothing was measured: no drive of {counted(len(hosts), 'host')} is meant, or none could be asked."
+    if together := next((reason for reason, _ in hosts.values() if reason.startswith(NOT_TOGETHER)), ""):
+        return f"{title}: nothing was measured: {together}."
     done = sum(item.state == "complete" for item in items)
-    on = counted(len({item.host for item in items}), "host")
+    with_items, all_hosts = len({item.host for item in items}), counted(len(hosts), "host")
+    on = all_hosts if with_items >= len(hosts) else f"{with_items} of {all_hosts}"
     told = f"{title}: {done} of {counted(len(items), 'target')} on {on} " + ("is" if done == 1 else "are") + " measured"
     rest = {
         state: sum(1 for _ in group)
@@ -85,7 +97,7 @@ def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items:
 def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for name, (reason, notes) in hosts.items():
-        for text in filter(None, (reason, *notes)):
+        for text in filter(None, ("" if reason.startswith(NOT_TOGETHER) else reason, *notes)):
             by_reason.setdefault(text, []).append(name)
     for item in items:
         if item.state in ("failed", "cut_off") and item.reason != hosts.get(item.host, ("", ()))[0]:
@@ -93,10 +105,3 @@ def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[Fle
     for reason, keys in by_reason.items():
         more = f" and {len(keys) - _NAMED_MAX} more" if len(keys) > _NAMED_MAX else ""
         yield f"{', '.join(keys[:_NAMED_MAX])}{more}: {reason}"
-
-
-def _next(name: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> Iterator[str]:
-    if any(item.gathered for item in items):
-        yield f"compare the drives: drivelab fleet report {name}"
-    if any(item.state != "complete" for item in items) or any(reason for reason, _ in hosts.values()):
-        yield f"go on: drivelab fleet resume {name}"

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from drivelab.model.fleet_together import PartRate, TogetherAnswer
-from drivelab.model.names import counted, of_all
+from drivelab.model.names import counted, names_in_words, of_all
 from drivelab.model.operations_apart import plural
 from drivelab.model.units import format_duration_ns, format_rate_bytes_per_s, format_rate_per_s, format_wait_ns
 from drivelab.report.terminal.wrapped import WIDTH, fitted, table_lines, wrapped
 
 _ROWS_MAX = 20
+_OTHERS_SHARE, _SHORTEST_NS = 0.01, 1000
 _HEADS = ("target", "", "rate", "throughput", "median", "p99")
 
 
-def together_lines(answer: TogetherAnswer, *, plain: bool) -> list[str]:
-    """A sentence on all of them, and a line for each target, the slowest first."""
+def together_lines(answer: TogetherAnswer, failed: Sequence[str], *, plain: bool) -> list[str]:
+    """A sentence on all of them, and a line for each target, the slowest first.
+
+    Parameters
+    ----------
+    answer : TogetherAnswer
+        Of those that came to their end.
+    failed : sequence of str
+        Targets that began with them and did not.
+    plain : bool
+        Whether the terminal knows ASCII only.
+    """
     lines = [line for text in _voids(answer) for line in wrapped(text, WIDTH, plain)]
+    if failed:
+        text = (
+            f"Not the rate of all: {names_in_words(failed)} began with the others, loaded the same storage, and failed."
+        )
+        lines += wrapped(text, WIDTH, plain)
     lines += wrapped(together_sentence(answer), WIDTH, plain)
     rates = sorted(answer.rates, key=lambda rate: rate.throughput_bytes_per_s)
     if rates:
@@ -45,14 +61,19 @@ def _voids(answer: TogetherAnswer) -> Iterator[str]:
 
 
 def _told(answer: TogetherAnswer) -> Iterator[str]:
-    for operation, (rate, moved) in answer.totals.items():
-        latency = answer.latencies[operation].quantile_ns(0.99)
-        rates = f"{format_rate_per_s(rate)} {plural(operation)} a second ({format_rate_bytes_per_s(moved)})"
-        yield f"{rates}, 99 % of them within {format_duration_ns(latency)}"
+    seconds = answer.window_ns / 1e9
+    for operation, (count, moved) in answer.totals.items():
+        latencies = answer.latencies[operation]
+        rates = f"{format_rate_per_s(count / seconds)} {plural(operation)} a second"
+        # those that some did before or after the others
+        others = latencies.total_count - count > _OTHERS_SHARE * latencies.total_count
+        of_all = " (of all, also while fewer worked)" if others else ""
+        within = f"99 % of them within {format_duration_ns(latencies.quantile_ns(0.99))}{of_all}"
+        yield f"{rates} ({format_rate_bytes_per_s(moved / seconds)}), {within}"
 
 
 def _short(duration_ns: float) -> str:
-    return format_duration_ns(duration_ns) if duration_ns else "0 s"
+    return format_duration_ns(duration_ns) if duration_ns >= _SHORTEST_NS else "less than 1 us"
 
 
 def _row(rate: PartRate) -> tuple[str, ...]:
@@ -61,6 +82,6 @@ def _row(rate: PartRate) -> tuple[str, ...]:
         rate.operation,
         f"{format_rate_per_s(rate.rate_per_s)}/s",
         format_rate_bytes_per_s(rate.throughput_bytes_per_s),
-        format_duration_ns(rate.total_latency_ns_p50),
-        format_duration_ns(rate.total_latency_ns_p99),
+        format_duration_ns(rate.latencies.quantile_ns(0.5)),
+        format_duration_ns(rate.latencies.quantile_ns(0.99)),
     )

@@ -1,0 +1,62 @@
+"""What is wrong for every host of a fleet is told before one of them is asked, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from drivelab.cli.main import run
+from drivelab.fleet.record import new_fleet
+from drivelab.model.fleet_hosts import HostEntry
+from drivelab.model.fleet_plan import FleetItem, FleetWork
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    path = tmp_path / "hosts.toml"
+    path.write_text('format = 1\n[hosts.one]\naddress = "192.0.2.1"\ntargets = ["/srv"]\n')
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("run", "queue-depth", "--only", "block_size=4KiB"), "P712"),
+        (("run", "no-such-experiment"), "P701"),
+        (("run", "ssd-latency", "--silent-for", "3s"), "U003"),
+        (("io", "--block-size", "3x"), "U001"),
+        (("io", "--operation", "writ"), "U005"),
+        (("io", "--no-such-option"), "U006"),
+        (("check", "--for", "nothing"), "U005"),
+    ],
+)
+def test_a_mistake_is_told_at_once(
+    hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: str
+) -> None:
+    assert run(["fleet", *words, "--hosts", hosts]) == 2
+    assert f"error[{code}]" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_status_of_a_fleet_names_it_and_says_what_is_missing(
+    hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = FleetItem("one/S1", "one", "/dev/sda", state="measuring", now="step 8 of 17")
+    fleet = new_fleet(FleetWork("run", experiment="small"), {"one": HostEntry(), "two": HostEntry()})
+    fleet.with_items([item]).keep()
+    with fleet.held():
+        assert run(["fleet", "status"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"{fleet.name}, which is being measured"
+    assert told[1] == "small: 0 of 1 target on 1 of 2 hosts are measured; 1 measuring."
+    assert "one/S1  step 8 of 17" in told
+    assert not [line for line in told if "resume" in line]
+    assert run(["fleet", "status"]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[:2] == [fleet.name, "small: 0 of 1 target on 1 of 2 hosts are measured; 1 cut off."]
+    assert told[-1] == f"go on: drivelab fleet resume {fleet.name}"
+    assert run(["fleet", "status", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["items"][0]["state"] == "cut_off"
