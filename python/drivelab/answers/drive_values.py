@@ -42,7 +42,7 @@ class _Gathered:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def fleet_numbers(directories: Iterable[Path]) -> FleetNumbers:
+def fleet_numbers(directories: Iterable[Path], hosts: Mapping[Path, str]) -> FleetNumbers:
     """Every number that at least two drives have, and the drives.
 
     Parameters
@@ -50,11 +50,13 @@ def fleet_numbers(directories: Iterable[Path]) -> FleetNumbers:
     directories : iterable of Path
         Runs of any hosts, finished or not; one after the other is read, and not kept. One that cannot be read is named
         in the notes and left out.
+    hosts : mapping of Path to str
+        What whoever asked calls the host of a run: computers that were set up alike often call themselves alike.
     """
     found = _Gathered()
     for directory in directories:
         try:
-            _gather(open_run(directory), found)
+            _gather(open_run(directory), found, hosts.get(directory, ""))
         except DrivelabError as error:
             found.unreadable.append(f"{directory.name}: {error.what}")
     drives = {key: _latest(each) for key, each in found.drives.items()}
@@ -68,13 +70,13 @@ def fleet_numbers(directories: Iterable[Path]) -> FleetNumbers:
     return FleetNumbers(tuple(kept), tuple(numbers), tuple(_notes(found, len(drives) - len(kept), kept)))
 
 
-def _gather(run: StoredRun, found: _Gathered) -> None:
+def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
     record = run.record
     experiment = as_text(record.experiment.get("name")) or "?"
     experiment = f"{experiment} (quick)" if record.is_quick else experiment
     titles = workload_titles(record.experiment)
     trials = list(as_they_last(run, trials_of_run(run, _METRICS)[0]))
-    drives = _drives_of(record, trials)
+    drives = _drives_of(record, trials, host)
     for label, drive in drives.items():
         if any(trial.target == label for trial in trials):
             found.drives[drive.key].append((record.started_utc, drive))
@@ -124,11 +126,14 @@ def _label(run: StoredRun, experiment: str, trial: RunTrial, found: _Gathered) -
     return found.titles[place]
 
 
-def _drives_of(record: RunRecord, trials: Iterable[RunTrial]) -> dict[str, FleetDrive]:
-    """The drives of a run by the labels of its targets."""
+def _drives_of(record: RunRecord, trials: Iterable[RunTrial], host: str) -> dict[str, FleetDrive]:
+    """The drives of a run by the labels of its targets; of a host that is called so, if that is said."""
     measured = measured_targets(record, list(dict.fromkeys(trial.target for trial in trials)))
     kernel_names = {as_text(target.get("label")): _kernel_name(target) for target in record.targets}
-    return {label: _drive(target.drive, kernel_names.get(label, ""), record) for label, target in measured.items()}
+    return {
+        label: _drive(replace(target.drive, machine=host or target.drive.machine), kernel_names.get(label, ""), record)
+        for label, target in measured.items()
+    }
 
 
 def _drive(drive: MeasuredDrive, kernel_name: str, record: RunRecord) -> FleetDrive:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.report_output import chosen_format
+from drivelab.fleet.record import FLEET_JSON, open_fleet
 from drivelab.model.errors import DrivelabError
 from drivelab.store.find_run import find_run, kept_runs
 from drivelab.store.layout import RUN_JSON, default_parent
@@ -57,7 +58,8 @@ def command(
     from drivelab.answers.drive_values import fleet_numbers
     from drivelab.report.fleet_joint import joint_of_fleet
 
-    found = fleet_numbers(run_directories(runs or ()))
+    directories = run_directories(runs or ())
+    found = fleet_numbers(directories, hosts_of(directories))
     if not found.numbers:
         why = "; ".join(found.notes) or "their runs have no workload in common"
         raise DrivelabError("U052", f"there is no number that two drives share: {why}", where="drivelab fleet report")
@@ -92,6 +94,18 @@ def run_directories(names: Sequence[str]) -> list[Path]:
         where = ", ".join(names) or str(default_parent())
         raise DrivelabError("U009", "there are no runs to compare", where=where)
     return list(dict.fromkeys(found))
+
+
+def hosts_of(directories: Sequence[Path]) -> dict[Path, str]:
+    """What their fleets call the hosts of runs, as far as runs lie in the directories of fleets."""
+    parents = dict.fromkeys(directory.parent for directory in directories)
+    return {
+        parent / item.gathered: item.host
+        for parent in parents
+        if (parent / FLEET_JSON).exists()
+        for item in open_fleet(str(parent)).items.values()
+        if item.gathered
+    }
 
 
 def _of(name: str) -> Iterator[Path]:
