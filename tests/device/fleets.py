@@ -93,7 +93,11 @@ class Host:
         for name in Path("/sys/block").glob("loop*/loop/backing_file"):
             backing = backing_file_of(name.parts[3]) or ""
             found += [backing] if backing.startswith(str(self.folder)) else []
-        found += [line for line in Path("/proc/mounts").read_text().splitlines() if f"{self.folder}/" in line]
+        found += [
+            line
+            for line in Path("/proc/mounts").read_text(errors="surrogateescape").splitlines()
+            if f"{self.folder}/" in line
+        ]
         return found + [str(path) for path in (self.folder / "scratch").iterdir()]
 
 

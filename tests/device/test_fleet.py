@@ -113,7 +113,11 @@ def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
     with_another_clock(fleet.add(5, targets=[SIMULATED]))
     fleet.add(6, drives=["nosuchdrive0"])
     mounted = mount_filesystem("ext4", size_bytes=64 * 2**20)
-    in_use = next(line.split()[0] for line in Path("/proc/mounts").read_text().splitlines() if str(mounted) in line)
+    in_use = next(
+        line.split()[0]
+        for line in Path("/proc/mounts").read_text(errors="surrogateescape").splitlines()
+        if str(mounted) in line
+    )
     fleet.add(7, drives=[Path(in_use).name])
     kept = make_loop_device()
     kept.write_bytes(random.Random(1).randbytes(1 << 20) * 64)
@@ -124,7 +128,9 @@ def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
         answer = fleet.run(*PATIENT)
         fleet.wait_until_idle()
     assert answer.returncode == 1, answer.stdout + answer.stderr
-    assert "2 of 4 targets on 4 hosts are measured; 2 failed, 3 hosts could not be asked" in one_line(answer.stdout)
+    assert "2 of 4 targets on 4 of 9 hosts are measured; 2 failed, 3 hosts could not be asked" in one_line(
+        answer.stdout
+    )
     hosts = fleet.stored()["hosts"]
     assert re.match(r"F908: another version: files of drivelab \w{16} there and \w{16} here", hosts["host1"]["reason"])
     assert hosts["host2"]["reason"].endswith("port 22: Connection refused (exit code 255)")
@@ -189,7 +195,8 @@ def test_nobody_without_a_certificate_is_heard_and_nobody_else_measures_meanwhil
             answer = subprocess.run(fleet.network.inside(None, words), capture_output=True, text=True, timeout=300)
             assert answer.stdout == "refused\n", (address, port, keys, answer.stdout, answer.stderr)
     answer = fleet.ask("resume", "LAST")
-    assert (answer.returncode, answer.stderr[:11]) == (3, "error[F907]")
+    assert answer.returncode == 3, answer.stderr
+    assert "error[F907]" in answer.stderr
     copy = fleet.folder / "copy"
     shutil.copytree(fleet.directory, copy)
     answer = fleet.ask("resume", str(copy), "--erase-list", str(fleet.folder / "erasable.txt"), *PATIENT)

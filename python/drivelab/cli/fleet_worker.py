@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.fleet_options import JOIN, SILENT, JoinOption, SilentOption, patience
+from drivelab.fleet.local_address import place_of
 from drivelab.model.errors import EXIT_OK, DrivelabError
 
 
@@ -47,6 +48,7 @@ def command(
         if keys is None:
             do = "make them where 'drivelab fleet run' is started, and copy them: drivelab fleet keys DIR"
             raise DrivelabError("F904", "no keys are named: --keys DIR", do=do)
+        place_of(address)
         join_s, silent_s = patience(join_within, silent_for)
         why = asyncio.run(_by_itself(address, keys, name or own_name(), silent_s, join_s))
     print(why, file=sys.stderr)
