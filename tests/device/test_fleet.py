@@ -136,7 +136,10 @@ def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
     assert hosts["host2"]["reason"].endswith("port 22: Connection refused (exit code 255)")
     assert "/nowhere/drivelab: No such file or directory" in hosts["host3"]["reason"]
     assert hosts["host5"]["notes"] == ["its clock is 1 h ahead of this one"]
-    assert hosts["host6"]["notes"] == ["no drive meets name nosuchdrive0"]
+    assert hosts["host6"]["notes"] == [
+        "no drive meets name nosuchdrive0",
+        "no drive is meant by the line host6:nosuchdrive0 of the erase list",
+    ]
     assert f"is mounted on {mounted}" in hosts["host7"]["notes"][0]
     told = {key: (item["state"], item["reason"].partition(":")[0]) for key, item in fleet.items().items()}
     assert told == {
