@@ -60,3 +60,15 @@ def test_the_status_of_a_fleet_names_it_and_says_what_is_missing(
     assert told[-1] == f"go on: drivelab fleet resume {fleet.name}"
     assert run(["fleet", "status", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["items"][0]["state"] == "cut_off"
+
+
+def test_a_list_may_name_hosts_that_are_not_meant_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "hosts.toml").write_text("format = 1\n[hosts.fir]\n[hosts.oak]\n")
+    (tmp_path / "erase.txt").write_text("fir:loop0\noak:loop1\n")
+    words = ["--hosts", str(tmp_path / "hosts.toml"), "--erase-list", str(tmp_path / "erase.txt"), "--host", "oak"]
+    # what is wrong stands behind the list
+    assert run(["fleet", "run", "queue-depth", "--only", "block_size=4KiB", *words]) == 2
+    assert "error[P712]" in capsys.readouterr().err

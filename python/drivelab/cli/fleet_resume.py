@@ -40,7 +40,7 @@ def command(
 
     book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet())
     print(f"going on with {book.fleet.name}", file=sys.stderr)
-    erasable = load_erase_list(erase_list, book.fleet.hosts) if erase_list else ()
+    erasable = load_erase_list(erase_list, None) if erase_list else ()
     if book.fleet.work.begins_together:
         what = "what was to begin at one moment on all hosts cannot go on"
         raise DrivelabError("F903", what, where=book.fleet.name, do="measure it again: drivelab fleet io")

@@ -30,7 +30,7 @@ from drivelab.cli.run_options import (
     TraceOption,
 )
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
-from drivelab.fleet.hosts import load_erase_list, load_hosts
+from drivelab.fleet.hosts import chosen_hosts, load_erase_list, load_hosts
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.plan.narrow import narrowed
 
@@ -70,8 +70,9 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
 
-    known = load_hosts(hosts, tuple(host or ()))
-    erasable = load_erase_list(erase_list, known) if erase_list else ()
+    every = load_hosts(hosts)
+    known = chosen_hosts(every, host or (), where=str(hosts))
+    erasable = load_erase_list(erase_list, every) if erase_list else ()
     if not is_job_file(experiment):
         # what is wrong for every host is told before one is asked
         narrowed(load_experiment(experiment), repeats=repeats, only=only or ())

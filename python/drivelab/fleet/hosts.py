@@ -40,11 +40,26 @@ def load_hosts(path: Path, only: tuple[str, ...] = ()) -> dict[str, HostEntry]:
         hosts = FleetHosts.model_validate(document).complete()
     except ValidationError as error:
         raise mistake_in(document, error, text=text, file=str(path), tables=_tables(document)) from error
+    return chosen_hosts(hosts, only, where=str(path))
+
+
+def chosen_hosts(hosts: Mapping[str, HostEntry], only: Collection[str], *, where: str) -> dict[str, HostEntry]:
+    """Those hosts that are meant; without a name all are.
+
+    Raises
+    ------
+    DrivelabError
+        F901: there is none of a name.
+    """
     for name in only:
-        if name not in hosts:
-            do = did_you_mean(name, list(hosts)) or f"choose of {', '.join(list(hosts)[:10])}"
-            raise DrivelabError("F901", f"there is no host {name}", where=str(path), do=do)
+        _require_host("F901", name, hosts, where)
     return {name: entry for name, entry in hosts.items() if not only or name in only}
+
+
+def _require_host(code: str, name: str, hosts: Collection[str], where: str) -> None:
+    if name not in hosts:
+        do = did_you_mean(name, list(hosts)) or f"choose of {', '.join(list(hosts)[:10])}"
+        raise DrivelabError(code, f"there is no host {name}", where=where, do=do)
 
 
 def _tables(document: Mapping[str, Any]) -> Tables:
@@ -55,15 +70,15 @@ def _tables(document: Mapping[str, Any]) -> Tables:
     return {(): FleetHosts} | dict.fromkeys(entries, HostEntry) | dict.fromkeys(rules, DriveRule)
 
 
-def load_erase_list(path: Path, hosts: Collection[str]) -> tuple[str, ...]:
+def load_erase_list(path: Path, hosts: Collection[str] | None) -> tuple[str, ...]:
     """What may be erased: a serial, or ``HOST:NAME``, on each line; what stands behind a ``#`` is a note.
 
     Parameters
     ----------
     path : Path
         The file.
-    hosts : collection of str
-        All hosts that there are.
+    hosts : collection of str or None
+        All hosts that there are, also those that are not meant now; None where they are not known.
 
     Raises
     ------
@@ -82,9 +97,8 @@ def load_erase_list(path: Path, hosts: Collection[str]) -> tuple[str, ...]:
                 do = "write the serial of a drive, or HOST:NAME, as 'drivelab fleet drives' tells them"
                 raise DrivelabError("F902", f"'{word}' is no serial", where=where, do=do)
             host, colon, _ = word.partition(":")
-            if colon and host not in hosts:
-                do = did_you_mean(host, list(hosts)) or f"choose of {', '.join(list(hosts)[:10])}"
-                raise DrivelabError("F902", f"there is no host {host}", where=where, do=do)
+            if colon and hosts is not None:
+                _require_host("F902", host, hosts, where)
         found += words
     return tuple(found)
 

@@ -148,3 +148,10 @@ def test_a_line_that_means_no_drive_of_its_host_is_told() -> None:
     drives = [{"name": "loop0", "serials": []}, {"name": "sda", "serials": ["S1"]}]
     listed = ("fir:loop0", "fir:S1", "fir:loop9", "oak:loop3", "S7")
     assert unmatched_lines("fir", drives, listed) == ["fir:loop9"]
+
+
+def test_a_list_for_all_hosts_serves_those_that_are_meant_now(tmp_path: Path) -> None:
+    path = tmp_path / "erase.txt"
+    path.write_text("fir:loop0\noak:loop1\n")
+    # a fleet that was begun with some of the hosts does not know the others
+    assert load_erase_list(path, None) == ("fir:loop0", "oak:loop1")
