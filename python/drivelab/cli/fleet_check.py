@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from drivelab.cli.fleet_options import (
+    FleetOutOption,
     HostsOption,
     JsonOption,
     NoGatherOption,
@@ -28,9 +28,7 @@ def command(
     need: Annotated[str | None, typer.Option("--for", metavar="NEED", help="As for 'drivelab check'.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Take 10 s each instead of 45: wider intervals.")] = False,
     host: OnlyHostOption = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
-    ] = None,
+    out: FleetOutOption = None,
     no_gather: NoGatherOption = False,
     as_json: JsonOption = False,
 ) -> int:

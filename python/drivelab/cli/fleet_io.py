@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from drivelab.cli.fleet_options import (
     EraseListOption,
+    FleetOutOption,
     HostsOption,
     OnlyHostOption,
     Reach,
@@ -33,9 +33,7 @@ def command(
     ] = None,
     host: OnlyHostOption = None,
     erase_list: EraseListOption = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
-    ] = None,
+    out: FleetOutOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Issue one workload from many hosts at the same moment, and tell what they come to together: shared storage.
@@ -77,11 +75,9 @@ def command(
         plain = not make_console().encoding.startswith("utf")
         print("\n".join(together_lines(answer, failed, plain=plain)))
     if answer is None or len(done) < len(fleet.items) or any(one.reason for one in fleet.hosts.values()):
-        return (
-            exit_of(fleet, is_whole=is_whole)
-            if as_json
-            else show_fleet(fleet, as_json=False, was_interrupted=not is_whole)
-        )
+        if as_json:
+            return exit_of(fleet, is_whole=is_whole)
+        return show_fleet(fleet, as_json=False, was_interrupted=not is_whole)
     return EXIT_NOT_TRUSTED if answer.voids else EXIT_OK
 
 

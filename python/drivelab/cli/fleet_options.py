@@ -70,6 +70,9 @@ EraseListOption = Annotated[
 FleetArgument = Annotated[
     str, typer.Argument(metavar="FLEET", help="Directory or name of a fleet that was begun; LAST is the newest.")
 ]
+FleetOutOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
+]
 UnfinishedArgument = Annotated[
     str | None,
     typer.Argument(metavar="FLEET", help="Directory or name of a fleet; else the only one that is unfinished."),

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from drivelab.cli.fleet_options import (
     EraseListOption,
+    FleetOutOption,
     HostsOption,
     JsonOption,
     NoGatherOption,
@@ -49,9 +45,7 @@ def command(
     on_error: OnErrorOption = "continue",
     seed: SeedOption = None,
     trace: TraceOption = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the fleet's directory is made; else where runs are kept.")
-    ] = None,
+    out: FleetOutOption = None,
     no_gather: NoGatherOption = False,
     as_json: JsonOption = False,
 ) -> int:

@@ -89,12 +89,9 @@ def fleet_json(fleet: FleetRecord) -> dict[str, Any]:
 
 def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = False) -> int:
     """The exit code: whether all of it was measured, or still is."""
-    from drivelab.report.terminal.fleet_run import is_done
-
     if not is_whole:
         return 128 + signal.SIGINT
-    reasons = {name: host.reason for name, host in fleet.hosts.items()}
-    return EXIT_OK if is_running or is_done(reasons, fleet.items) else EXIT_FAILED
+    return EXIT_OK if is_running or fleet.is_whole else EXIT_FAILED
 
 
 def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False, is_running: bool = False) -> int:

@@ -8,20 +8,20 @@ is asked for again, and nothing is measured twice.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from drivelab.fleet.fingerprint import fingerprint
 from drivelab.fleet.local_commands import Ended, LocalCommands
+from drivelab.fleet.lock import locked
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem, FleetWork
 from drivelab.store.durable import make_directory, storage_error
@@ -111,7 +111,7 @@ async def outcome(fleet: str, key: str) -> dict[str, str]:
     try:
         with _held(folder):
             return found
-    except (DrivelabError, OSError):
+    except DrivelabError:
         return found | {"state": "measuring", "reason": ""}
 
 
@@ -185,23 +185,15 @@ async def _answer(folder: Path) -> str:
     return str(runs[0].get("in_short") or runs[0].get("answer") or "")
 
 
-@contextmanager
-def _held(folder: Path) -> Iterator[int]:
+def _held(folder: Path) -> AbstractContextManager[int]:
     """Have an item for oneself: the lock lasts as long as the command that is handed its descriptor.
 
     Raises
     ------
     DrivelabError
-        F907: somebody else has it.
+        F907: somebody else has it. S501 to S503: it cannot be made.
     """
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield descriptor
-    except BlockingIOError as error:
-        raise DrivelabError("F907", "this host measures it already", where=str(folder)) from error
-    finally:
-        os.close(descriptor)
+    return locked(folder / _LOCK, "this host measures it already")
 
 
 def _teller(fleet: str, key: str, tell_after_s: float) -> Callable[[str], None]:

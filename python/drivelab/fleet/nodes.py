@@ -59,10 +59,7 @@ def configure(silent_s: float = SILENT_S) -> None:
     versions.error_message = lambda *_arguments, **_options: {}
     dask.config.set(
         {
-            "distributed.scheduler.allowed-failures": 0,
-            "distributed.scheduler.work-stealing": False,
             "distributed.scheduler.worker-ttl": f"{silent_s / 2}s",
-            "distributed.scheduler.active-memory-manager.start": False,
             "distributed.worker.memory.target": False,
             "distributed.worker.memory.spill": False,
             "distributed.worker.memory.pause": False,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,10 +14,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from drivelab.fleet.lock import locked
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
-from drivelab.model.fleet_plan import FleetItem, FleetWork
-from drivelab.store.durable import make_directory, storage_error, write_json
+from drivelab.model.fleet_plan import FleetItem, FleetWork, is_done
+from drivelab.store.durable import make_directory, write_json
 from drivelab.store.layout import default_parent
 from drivelab.store.regular_file import read_regular
 
@@ -101,10 +100,8 @@ class FleetRecord:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every host answered, and all that is meant is measured and here."""
-        items = self.items.values()
-        is_measured = bool(items) and all(item.state == "complete" for item in items)
-        return is_measured and not any(host.reason for host in self.hosts.values())
+        """Whether every host answered, and all that is meant is measured."""
+        return is_done({name: host.reason for name, host in self.hosts.items()}, self.items)
 
     def with_items(self, items: Iterable[FleetItem]) -> FleetRecord:
         """The same with items that are new or changed."""
@@ -129,14 +126,8 @@ class FleetRecord:
         DrivelabError
             F907: another command works with it. S501 to S503: its directory cannot be written to.
         """
-        descriptor = self._lock()
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with locked(self.directory / _LOCK, "another command works with this fleet"):
             yield
-        except BlockingIOError as error:
-            raise DrivelabError("F907", "another command works with this fleet", where=str(self.directory)) from error
-        finally:
-            os.close(descriptor)
 
     def is_held(self) -> bool:
         """Whether a command works with it now."""
@@ -145,13 +136,6 @@ class FleetRecord:
                 return False
         except DrivelabError as error:
             return error.code == "F907"
-
-    def _lock(self) -> int:
-        path = self.directory / _LOCK
-        try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise storage_error(error, path) from error
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""

@@ -321,10 +321,6 @@ class DrivelabError(Exception):
         self.do = do or self.kind.advice
         super().__init__(what)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        # hosts of a fleet send errors as pickles
-        return _error_of, (self.code, self.what, self.where, self.do)
-
     @property
     def code(self) -> str:
         """Stable code of the error."""
@@ -341,10 +337,6 @@ class DrivelabError(Exception):
             lines.append(f"  where: {self.where}")
         lines.append(f"  do:    {self.do}")
         return "\n".join(lines)
-
-
-def _error_of(code: str, what: str, where: str, do: str) -> DrivelabError:
-    return DrivelabError(code, what, where=where, do=do)
 
 
 def error_words(error: BaseException) -> str:

@@ -71,6 +71,19 @@ class FleetItem:
         return _FLEET_ITEM.validate_python(stored)
 
 
+def is_done(reasons: Mapping[str, str], items: Mapping[str, FleetItem]) -> bool:
+    """Whether there is something to measure, all of it is measured, and every host answered.
+
+    Parameters
+    ----------
+    reasons : mapping of str to str
+        Why hosts could not be asked, by name; empty where they answered.
+    items : mapping of str to FleetItem
+        By key.
+    """
+    return bool(items) and all(item.state == "complete" for item in items.values()) and not any(reasons.values())
+
+
 @dataclass(frozen=True, slots=True)
 class FleetWork:
     """What each item does: the words of a local command.

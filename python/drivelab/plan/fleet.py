@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
 from drivelab.model.fleet_plan import FleetItem
+from drivelab.model.names import free_name
 from drivelab.model.units import format_bytes
 
 # in a target: a file of its own for each host on what they share
@@ -39,7 +39,7 @@ def items_of_host(name: str, entry: HostEntry, drives: Sequence[Drive], consent:
     items = [_item_of_drive(name, drive, consent(name, drive), shared) for drive in meant]
     taken = {item.key for item in items}
     for target in dict.fromkeys(one.replace(HOST_PLACE, name) for one in entry.targets or ()):
-        key = _free(f"{name}/{_slug(target)}", taken)
+        key = free_name(f"{name}/{_slug(target)}", taken)
         taken.add(key)
         items.append(FleetItem(key, name, target))
     return [replace(item, tags=dict(entry.tags)) for item in items]
@@ -85,11 +85,6 @@ def _nearest(rule: DriveRule, drives: Sequence[Drive]) -> str:
             reason, name = rule.mismatch(drive), str(drive["name"])
             return reason if reason.startswith(name) else f"{name}: {reason}"
     return ""
-
-
-def _free(key: str, taken: Collection[str]) -> str:
-    """The key, or the first of ``key-2``, ``key-3`` ... that nobody has."""
-    return next(name for number in count(1) if (name := key if number == 1 else f"{key}-{number}") not in taken)
 
 
 def _slug(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import pickle
 import socket
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -16,10 +15,11 @@ import pytest
 
 from drivelab.fleet.centre import Centre, HostGone, opened_centre
 from drivelab.fleet.certificates import new_keys
-from drivelab.fleet.local_address import host_part, place_of
-from drivelab.fleet.nodes import SILENT_S, HostWorker, configure
+from drivelab.fleet.local_address import place_of
+from drivelab.fleet.nodes import HostWorker, configure
 from drivelab.fleet.scratch import own_scratch
 from drivelab.model.errors import DrivelabError
+from host_here import host_here
 from own_loop import in_own_loop
 
 ENDED: list[str] = []
@@ -60,15 +60,8 @@ def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]], address: str
         keys = new_keys()
         configure()
         async with opened_centre(keys.controller, address) as centre:
-            host = HostWorker(
-                centre.address,
-                questions={asked.__name__: asked for asked in (double, refuse, break_down, say_nothing)},
-                ending=put_back,
-                silent_s=SILENT_S,
-                name="one",
-                security=keys.host.security(),
-                host=f"tls://{host_part(address)}",
-            )
+            asked = (double, refuse, break_down, say_nothing)
+            host = host_here(centre.address, keys.host, *asked, ending=put_back, address=address)
             async with host:
                 await asyncio.wait_for(centre.when_joined("one"), 60)
                 return await work(centre, host)
@@ -158,9 +151,3 @@ def test_a_host_that_goes_is_missed_at_once_and_puts_back_first() -> None:
         assert not centre.is_here("one")
 
     with_host(work)
-
-
-def test_an_error_is_the_same_after_a_journey() -> None:
-    error = DrivelabError("F910", "damaged", where="one")
-    there = pickle.loads(pickle.dumps(error))
-    assert str(there) == str(error)

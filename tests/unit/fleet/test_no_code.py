@@ -16,7 +16,8 @@ from distributed.protocol.serialize import Pickled
 from drivelab.fleet.centre import HostGone, opened_centre
 from drivelab.fleet.certificates import new_keys
 from drivelab.fleet.no_code import CodeRefused
-from drivelab.fleet.nodes import SILENT_S, HostWorker, configure
+from drivelab.fleet.nodes import configure
+from host_here import host_here
 from own_loop import in_own_loop
 
 
@@ -45,15 +46,7 @@ def sent_to_both(messages: list[Mapping[str, Any]]) -> None:
         keys = new_keys()
         configure()
         async with opened_centre(keys.controller, "127.0.0.1") as centre:
-            host = HostWorker(
-                centre.address,
-                questions={"double": double},
-                ending=put_back,
-                silent_s=SILENT_S,
-                name="one",
-                security=keys.host.security(),
-                host="tls://127.0.0.1",
-            )
+            host = host_here(centre.address, keys.host, double, ending=put_back)
             async with host:
                 await asyncio.wait_for(centre.when_joined("one"), 60)
                 for address in (centre.address, host.address):
@@ -102,15 +95,7 @@ def test_a_host_obeys_no_other_host() -> None:
         configure()
         # it has the key of a host, and does what who asks does
         async with opened_centre(keys.host, "127.0.0.1") as pretended:
-            host = HostWorker(
-                pretended.address,
-                questions={"double": double},
-                ending=put_back,
-                silent_s=SILENT_S,
-                name="one",
-                security=keys.host.security(),
-                host="tls://127.0.0.1",
-            )
+            host = host_here(pretended.address, keys.host, double, ending=put_back)
             async with host:
                 await asyncio.wait_for(host.finished(), 60)
             with pytest.raises(HostGone):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from drivelab.model.fleet_plan import NOT_TOGETHER, FleetItem
+from drivelab.model.fleet_plan import NOT_TOGETHER, FleetItem, is_done
 from drivelab.model.names import counted
 from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, one_line, table_lines, wrapped
 
@@ -13,11 +13,6 @@ _ROWS_MAX = 40
 _REASON_ROWS_MAX = 12
 _NAMED_MAX = 3
 _ANSWER_COLUMNS_MIN = 20
-
-
-def is_done(reasons: Mapping[str, str], items: Mapping[str, FleetItem]) -> bool:
-    """Whether there is something to measure, all of it is measured, and every host answered."""
-    return bool(items) and all(item.state == "complete" for item in items.values()) and not any(reasons.values())
 
 
 def fleet_run_lines(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drivelab.model.fleet_plan import FleetItem
-from drivelab.report.terminal.fleet_run import fleet_run_lines, is_done
+from drivelab.model.fleet_plan import FleetItem, is_done
+from drivelab.report.terminal.fleet_run import fleet_run_lines
 
 
 def item(host: str, name: str = "S1", **changes: Any) -> FleetItem:
