@@ -155,3 +155,8 @@ def test_a_patience_that_is_none_is_refused(
     assert run(["fleet", "run", "ssd-latency", "--hosts", str(hosts), option, text]) == 2
     assert f"error[{code}]" in (said := capsys.readouterr().err)
     assert f"option {option}" in said
+
+
+def test_what_was_never_asked_here_is_not_being_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    assert in_own_loop(host_tasks.outcome("f", "one/S1"))["state"] == "planned"
