@@ -1,20 +1,24 @@
 """Process 1 of the guest: runs one command after the other for the test, which is at the end of a serial port.
 
 One JSON object a line, both ways. Needs nothing but the standard library. Loading drivelab takes 20 s in the guest:
-what a command of it needs is loaded here the first time, and each command then is a process forked from this one.
+what a command of it, or a file of Python, needs is loaded here the first time, and each then is a process forked from
+this one.
 """
 
 from __future__ import annotations
 
+import ast
 import faulthandler
 import glob
 import importlib
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -59,7 +63,7 @@ def run(
     command: list[str], stdin: str, timeout_s: float, environment: dict[str, str], python: dict[str, Any]
 ) -> dict[str, Any]:
     """Run a command to its end, or see where it is and kill it and its children when its time is over."""
-    is_loaded = command[0] == "drivelab" and load(command[1:], python)
+    program = loaded(command, python)
     try:
         process = subprocess.Popen(
             command,
@@ -70,7 +74,7 @@ def run(
             cwd="/tmp",
             start_new_session=True,
             # there are no threads here
-            preexec_fn=partial(be_drivelab, command, environment, python["executable"]) if is_loaded else None,  # noqa: PLW1509
+            preexec_fn=partial(become, program, command, environment, python["executable"]) if program else None,  # noqa: PLW1509
         )
     except OSError as error:
         return {"exit_code": 127, "stdout": "", "stderr": f"{command[0]}: {error}", "was_doing": ""}
@@ -88,21 +92,42 @@ def run(
     }
 
 
-def load(arguments: list[str], python: dict[str, Any]) -> bool:
-    """Whether all that a command of drivelab needs is loaded into this process."""
+def loaded(command: list[str], python: dict[str, Any]) -> Callable[[], int] | None:
+    """What a command does that is drivelab's or a file of Python, of which all that it needs is loaded then."""
+    if command[0] != "drivelab" and not (command[0] == "python" and command[1].endswith(".py")):
+        return None
     if "drivelab" not in sys.modules:
         sys.path[:0] = python["path"]
-        importlib.import_module("drivelab.__main__").prepare()
+    if command[0] == "python":
+        load_imports(command[1])
+        return partial(run_script, command[1:])
+    main = importlib.import_module("drivelab.__main__")
+    main.prepare()
     from drivelab.cli.catalogue import command_of
 
-    command = command_of(arguments[:2])
-    if command:
-        importlib.import_module(command.module)
-    return command is not None
+    wanted = command_of(command[1:3])
+    if wanted:
+        importlib.import_module(wanted.module)
+    return main.main if wanted else None
 
 
-def be_drivelab(command: list[str], environment: dict[str, str], executable: str) -> None:
-    """In a process that was forked from this one: what a new one would be that runs drivelab, to its end."""
+def load_imports(script: str) -> None:
+    """Load what a file of Python imports of drivelab first of all."""
+    for line in ast.parse(Path(script).read_text(encoding="utf-8")).body:
+        if isinstance(line, ast.ImportFrom) and str(line.module).startswith("drivelab."):
+            importlib.import_module(str(line.module))
+
+
+def run_script(arguments: list[str]) -> int:
+    """Be ``python`` with a file and its arguments."""
+    sys.argv = arguments
+    sys.path.insert(0, os.path.dirname(arguments[0]))
+    runpy.run_path(arguments[0], run_name="__main__")
+    return 0
+
+
+def become(program: Callable[[], int], command: list[str], environment: dict[str, str], executable: str) -> None:
+    """In a process that was forked from this one: what a new one would be that runs a program, to its end."""
     # among them what subprocess waits for until the new program runs
     os.closerange(3, _FILES_MAX)
     os.environ.clear()
@@ -114,11 +139,13 @@ def be_drivelab(command: list[str], environment: dict[str, str], executable: str
     faulthandler.enable()
     status = 1
     try:
-        from drivelab.__main__ import main as drivelab
-
-        status = drivelab()
+        status = program()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         os._exit(status & 0xFF)

@@ -46,7 +46,8 @@ direct = true
 # as soon as the file system on the set is mounted; the trial is then about to begin
 KILLED = """
 drivelab run /run/raid.toml {target} {consent} >/run/said 2>&1 & run=$!
-until cat {journals}/$run-*.jsonl 2>/dev/null | tr -d '\\n' | grep -q 'raid_set.*"kind": "mount"'; do
+is_mounted='/raid_set/ {{made = 1}} made && /"kind": "mount"/ {{mounted = 1}} END {{exit !mounted}}'
+until awk "$is_mounted" {journals}/$run-*.jsonl 2>/dev/null; do
     kill -0 $run
     sleep 0.1
 done
