@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,6 +90,20 @@ def test_a_plan_says_before_all_else_that_it_cannot_be_run_here(capsys: pytest.C
     assert run([*arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["impossible_here"][0].startswith("no directory for a scratch drive of 999 TiB")
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("losetup")
+def test_a_dry_run_says_which_consent_is_missing(
+    make_loop_device: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = make_loop_device(600 * 2**20)
+    before = device.read_bytes()
+    for typed, code in (((), "C201"), (("--erase", "another"), "C201"), (("--erase", device.name), None)):
+        assert run(["run", "queue-depth", str(device), "--quick", "--dry-run", "--json", *typed]) == 0
+        refused = json.loads(capsys.readouterr().out)["refused"]
+        assert [error["code"] for error in refused] == ([code] if code else [])
+    assert device.read_bytes() == before
 
 
 @pytest.mark.parametrize("experiment", built_in_names())

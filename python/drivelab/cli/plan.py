@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from drivelab.cli.failure import error_json
 from drivelab.cli.plan_screen import Shown, plan_lines
 from drivelab.cli.plan_steps import print_steps
 from drivelab.cli.run_options import (
@@ -27,6 +28,7 @@ from drivelab.cli.run_options import (
     TraceOption,
 )
 from drivelab.experiments.load import built_in_names, load_experiment
+from drivelab.inventory.consent import Consent
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.inventory.raid import why_not_here
 from drivelab.inventory.smart import read_all_smart
@@ -39,7 +41,7 @@ from drivelab.model.target import TargetFacts
 from drivelab.plan.endurance import EnduranceShare, endurance_share
 from drivelab.plan.make import make_plan
 from drivelab.plan.narrow import narrowed
-from drivelab.run.preflight import require_issuable
+from drivelab.run.preflight import require_consent, require_issuable
 from drivelab.state.known_settings import known_settings
 from drivelab.state.scratch import choose_directory
 from drivelab.streams import make_console
@@ -190,8 +192,17 @@ def _given(number: int | None) -> tuple[str, ...]:
     return () if number is None else (str(number),)
 
 
-def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool) -> None:
+def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool, consent: Consent | None = None) -> None:
     """Print a plan that can be issued here, and last the command that runs it.
+
+    Parameters
+    ----------
+    asked : AskedPlan
+        The plan.
+    all_steps, as_json : bool
+        How much is told, and how.
+    consent : Consent, optional
+        What the owners of drives have typed; JSON then tells what is erased without it.
 
     Raises
     ------
@@ -204,15 +215,17 @@ def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool) -> None:
     impossible = list(_impossible_here(targets.values()))
     if as_json:
         wear = {name: share.to_json() for name, share in shares.items()}
-        more = {"endurance": wear, "impossible_here": impossible}
+        more: dict[str, Any] = {"endurance": wear, "impossible_here": impossible}
+        if consent is not None:
+            more["refused"] = [error_json(error)["error"] for error in _refused(asked, consent)]
         print(json.dumps({"schema": SCHEMA} | plan.to_json() | more, indent=2))
         return
     # imported here: JSON needs no terminal library
 
     console = make_console(soft_wrap=True)
-    consent = [("--erase", name) for target in plan.targets for name in target.erase_arguments]
-    consent += [("--purge", target.purge_argument) for target in plan.targets if target.purge_argument]
-    command = shlex.join(["drivelab", "run", *asked.typed, *(word for pair in consent for word in pair)])
+    typed = [("--erase", name) for target in plan.targets for name in target.erase_arguments]
+    typed += [("--purge", target.purge_argument) for target in plan.targets if target.purge_argument]
+    command = shlex.join(["drivelab", "run", *asked.typed, *(word for pair in typed for word in pair)])
     shown = Shown(console.width, not console.encoding.startswith("utf"), is_whole=all_steps)
     places = {label: _place(one) for label, one in targets.items()}
     *lines, last = plan_lines(plan, places, shares, command, shown, impossible=impossible)
@@ -221,6 +234,15 @@ def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool) -> None:
     if all_steps or plan.is_listed:
         print_steps(plan, console)
     console.print(last[0], markup=False)
+
+
+def _refused(asked: AskedPlan, consent: Consent) -> Iterator[DrivelabError]:
+    """Why targets may not be written to."""
+    for target in asked.plan.targets:
+        try:
+            require_consent(target, asked.targets[target.label], consent)
+        except DrivelabError as error:
+            yield error
 
 
 def _place(facts: TargetFacts) -> str:

@@ -88,10 +88,10 @@ def command(
     )
     require_apart(stuck, asked.targets.values())
     prices = prices_of_targets(price or (), asked.plan, asked.targets)
-    if dry_run:
-        show_plan(asked, all_steps=False, as_json=as_json)
-        return EXIT_OK
     consent = Consent(tuple(erase or ()), tuple(purge or ()), overwrite_file)
+    if dry_run:
+        show_plan(asked, all_steps=False, as_json=as_json, consent=consent)
+        return EXIT_OK
     require_possible(asked.plan, asked.targets, consent)
     announce_files(asked.plan, asked.targets)
     announce_changes(asked.plan.targets)

@@ -10,7 +10,6 @@ from drivelab.inventory.target import require_writable
 from drivelab.model.errors import DrivelabError
 from drivelab.model.factor import FileSystemLevel
 from drivelab.model.plan import Plan, PlannedTarget
-from drivelab.model.raid import RaidFacts
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import TargetRange
@@ -70,11 +69,10 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
         if target.scratch_bytes:
             choose_directory(target.scratch_bytes)
         if facts.raid is not None:
-            _require_raid(facts.raid, consent)
-        elif facts.kind == "block_device" and target.erase_argument:
-            require_erase_consent(facts, consent.erase)
-            if target.purge_argument:
-                require_purge_consent(facts, consent.purge)
+            require_raid(facts.raid.level)
+            for member in facts.raid.erased_members:
+                require_writable(member)
+        require_consent(target, facts, consent)
         if facts.kind in ("directory", "block_device") and writes:
             require_writable(facts)
         _refuse_risk(plan, target, facts)
@@ -110,12 +108,20 @@ def require_issuable(plan: Plan) -> None:
             raise DrivelabError(error.code, f"{label}: {error.what}", where=error.where, do=error.do) from None
 
 
-def _require_raid(raid: RaidFacts, consent: Consent) -> None:
-    """Return only if a RAID set can be made, and the owner of each member has consented to lose what is on it."""
-    require_raid(raid.level)
-    for member in raid.erased_members:
-        require_writable(member)
+def require_consent(target: PlannedTarget, facts: TargetFacts, consent: Consent) -> None:
+    """Return only if what the plan erases of a target was given up by its owner, and nothing uses it.
+
+    Raises
+    ------
+    DrivelabError
+        C201 to C210: it was not, or is used.
+    """
+    for member in facts.raid.erased_members if facts.raid else ():
         require_erase_consent(member, consent.erase)
+    if facts.kind == "block_device" and target.erase_argument:
+        require_erase_consent(facts, consent.erase)
+        if target.purge_argument:
+            require_purge_consent(facts, consent.purge)
 
 
 def _refuse_risk(plan: Plan, target: PlannedTarget, facts: TargetFacts) -> None:
