@@ -112,6 +112,7 @@ def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
     full = fleet.add(4, targets=[SIMULATED])
     with_another_clock(fleet.add(5, targets=[SIMULATED]))
     fleet.add(6, drives=["nosuchdrive0"])
+    fleet.erasable.remove("host6:nosuchdrive0")
     mounted = mount_filesystem("ext4", size_bytes=64 * 2**20)
     in_use = next(
         line.split()[0]
@@ -136,10 +137,7 @@ def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
     assert hosts["host2"]["reason"].endswith("port 22: Connection refused (exit code 255)")
     assert "/nowhere/drivelab: No such file or directory" in hosts["host3"]["reason"]
     assert hosts["host5"]["notes"] == ["its clock is 1 h ahead of this one"]
-    assert hosts["host6"]["notes"] == [
-        "no drive meets name nosuchdrive0",
-        "no drive is meant by the line host6:nosuchdrive0 of the erase list",
-    ]
+    assert hosts["host6"]["notes"] == ["no drive meets name nosuchdrive0"]
     assert f"is mounted on {mounted}" in hosts["host7"]["notes"][0]
     told = {key: (item["state"], item["reason"].partition(":")[0]) for key, item in fleet.items().items()}
     assert told == {
@@ -149,7 +147,37 @@ def test_what_is_wrong_with_one_host_harms_no_other_and_is_named(
         f"host8/{kept.name}": ("failed", "C201"),
     }
     assert fleet.items()[f"host8/{kept.name}"]["reason"].endswith(f": --erase-list with the line host8:{kept.name}")
+    told = one_line(answer.stderr)
+    assert f"consent is missing for 1 drive on 1 host: to have them erased, list host8:{kept.name}" in told
+    assert told.index("consent is missing") < told.index(": measuring")
     assert hashlib.sha256(kept.read_bytes()).hexdigest() == before
+
+
+def test_nothing_is_erased_where_a_line_of_the_list_means_no_drive(
+    fleet: Fleet, make_loop_device: MakeLoopDevice
+) -> None:
+    device = make_loop_device()
+    device.write_bytes(random.Random(1).randbytes(1 << 20) * 64)
+    before = hashlib.sha256(device.read_bytes()).hexdigest()
+    hosts = [fleet.add(0, drives=[device.name]), fleet.add(1, targets=[SIMULATED])]
+    told = fleet.run("--dry-run", *PATIENT)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert told.stdout.startswith("ERASES 1 of 2 targets, on 1 host; ")
+    fleet.erasable.append("host1:loop999")
+    answer = fleet.run(*PATIENT)
+    assert answer.returncode == 2
+    assert "error[F902] no drive is meant by host1:loop999 of the erase list" in answer.stderr
+    assert [host.directories() for host in hosts] == [[], []]
+    assert hashlib.sha256(device.read_bytes()).hexdigest() == before
+    # its host is off: nobody knows whether it means a drive
+    with unreachable(fleet.network, 1):
+        answer = fleet.run(*PATIENT)
+    assert "host1:loop999 of the erase list: no drive of the hosts that have answered" in one_line(answer.stderr)
+    assert {item["state"] for item in fleet.items().values()} == {"complete"}
+    # it has come meanwhile, and is subject to the same list
+    answer = fleet.resume(*PATIENT)
+    assert answer.returncode == 2, answer.stdout + answer.stderr
+    assert hosts[1].directories() == []
 
 
 def test_a_host_that_is_cut_off_and_one_that_is_killed_put_all_back_and_go_on_later(

@@ -17,7 +17,8 @@ from drivelab.cli.fleet_options import (
     reaching,
 )
 from drivelab.cli.fleet_sitting import exit_of, fleet_json, show_fleet, sitting
-from drivelab.fleet.hosts import chosen_hosts, load_erase_list, load_hosts
+from drivelab.fleet.erase_list import load_erase_list
+from drivelab.fleet.hosts import chosen_hosts, load_hosts
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.streams import make_console
@@ -54,7 +55,7 @@ def command(
 
     every = load_hosts(hosts)
     known = chosen_hosts(every, host or (), where=str(hosts))
-    erasable = load_erase_list(erase_list, every) if erase_list else ()
+    erasable = load_erase_list(erase_list, every, chosen=known)
     require_understood(options or ())
     work = FleetWork("io", (*(options or ()), "--start-when-told"))
     book = FleetBook(new_fleet(work, known, out))

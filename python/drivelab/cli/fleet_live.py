@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.fleet_live import live_lines
+from drivelab.report.terminal.fleet_plan import fleet_plan_lines
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ class Teller(Protocol):
 
     def tell(self, key: str) -> None:
         """Say what became of an item, or of a host."""
+
+    def announce(self, hosts: Sequence[str], unknown_lines: Sequence[str]) -> None:
+        """Say what hosts are going to do, and of which lines of the erase list nobody knows yet what they mean."""
 
 
 @contextmanager
@@ -76,6 +81,15 @@ class _LineTeller:
         said = item.reason or item.answer
         self._line(key, f"{key}: {item.state.replace('_', ' ')}" + (f": {said}" if said else ""))
 
+    def announce(self, hosts: Sequence[str], unknown_lines: Sequence[str]) -> None:
+        """Say what hosts are going to do; where that is to read alone, nothing."""
+        items = [item for name in hosts for item in self._book.items_of(name) if item.state != "complete"]
+        if any(item.plan and (item.plan.erases or item.plan.refused) for item in items) or unknown_lines:
+            lines = fleet_plan_lines(
+                items, {}, {}, unknown_lines, plain=not make_console(sys.stderr).encoding.startswith("utf")
+            )
+            print("\n".join(lines), file=sys.stderr, flush=True)
+
     def _line(self, key: str, line: str) -> None:
         if self._told.get(key) != line:
             self._told[key] = line
@@ -99,4 +113,13 @@ class _JsonTeller:
             item = fleet.items[key]
             names = ("state", "reason", "now", "answer", "run", "gathered")
             event = {"host": item.host, "item": key, **{name: getattr(item, name) for name in names}}
+        self._line(event)
+
+    def announce(self, hosts: Sequence[str], unknown_lines: Sequence[str]) -> None:
+        """Say what hosts are going to do."""
+        items = [item for name in hosts for item in self._book.items_of(name)]
+        plans = {item.key: asdict(item.plan) for item in items if item.plan and item.state != "complete"}
+        self._line({"hosts": list(hosts), "plans": plans, "lines_not_known": list(unknown_lines)})
+
+    def _line(self, event: Mapping[str, Any]) -> None:
         print(json.dumps({"event": event}), file=sys.stderr, flush=True)

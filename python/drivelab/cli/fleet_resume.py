@@ -13,7 +13,7 @@ from drivelab.cli.fleet_options import (
     reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
-from drivelab.fleet.hosts import load_erase_list
+from drivelab.fleet.erase_list import load_erase_list
 from drivelab.model.errors import DrivelabError
 
 
@@ -40,7 +40,7 @@ def command(
 
     book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet())
     print(f"going on with {book.fleet.name}", file=sys.stderr)
-    erasable = load_erase_list(erase_list, None) if erase_list else ()
+    erasable = load_erase_list(erase_list, None)
     if book.fleet.work.begins_together:
         what = "what was to begin at one moment on all hosts cannot go on"
         raise DrivelabError("F903", what, where=book.fleet.name, do="measure it again: drivelab fleet io")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from drivelab.cli.fleet_options import (
     EraseListOption,
     FleetOutOption,
@@ -13,7 +19,7 @@ from drivelab.cli.fleet_options import (
     chosen_seed,
     reaching,
 )
-from drivelab.cli.fleet_sitting import show_fleet, sitting
+from drivelab.cli.fleet_sitting import show_fleet, show_plan, sitting
 from drivelab.cli.job_file import is_job_file
 from drivelab.cli.run_options import (
     ExperimentArgument,
@@ -26,7 +32,10 @@ from drivelab.cli.run_options import (
     TraceOption,
 )
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
-from drivelab.fleet.hosts import chosen_hosts, load_erase_list, load_hosts
+from drivelab.fleet.erase_list import EraseList, load_erase_list
+from drivelab.fleet.hosts import chosen_hosts, load_hosts
+from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.plan.narrow import narrowed
 
@@ -47,6 +56,9 @@ def command(
     trace: TraceOption = False,
     out: FleetOutOption = None,
     no_gather: NoGatherOption = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only ask all hosts what they would do, and touch nothing.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run one experiment on drives of many hosts, one drive at a time on each, and bring the runs here.
@@ -54,7 +66,8 @@ def command(
     Hosts are started over ssh with your own configuration and agent, and must
     have the same drivelab. What each does is an ordinary 'drivelab run': kept
     there, put back there when the connection is lost, and gone on with by
-    'drivelab fleet resume'. No drive is erased that is not in --erase-list.
+    'drivelab fleet resume'. No drive is erased that is not in --erase-list, and
+    what is going to be erased is told before the first host begins.
 
     Raises
     ------
@@ -66,7 +79,7 @@ def command(
 
     every = load_hosts(hosts)
     known = chosen_hosts(every, host or (), where=str(hosts))
-    erasable = load_erase_list(erase_list, every) if erase_list else ()
+    erasable = load_erase_list(erase_list, every, chosen=known)
     if not is_job_file(experiment):
         # what is wrong for every host is told before one is asked
         narrowed(load_experiment(experiment), repeats=repeats, only=only or ())
@@ -75,11 +88,33 @@ def command(
     options += [word for level in only or () for word in ("--only", level)]
     options += ["--repeats", str(repeats)] if repeats else []
     work = FleetWork("run", tuple(options), *experiment_of(experiment))
+    if dry_run:
+        return _dry_run(work, known, reach, erasable, as_json=as_json)
     book = FleetBook(new_fleet(work, known, out))
-    is_whole = sitting(
-        book, reach, lambda conductor: conductor.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
-    )
+    try:
+        is_whole = sitting(
+            book, reach, lambda one: one.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
+        )
+    except DrivelabError as error:
+        if error.code == "F902":
+            # nothing has begun: there is nothing to go on with
+            book.fleet.remove()
+        raise
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
+
+
+def _dry_run(
+    work: FleetWork, hosts: Mapping[str, HostEntry], reach: Reach, erasable: EraseList, *, as_json: bool
+) -> int:
+    """Print what all hosts would do; the exit code says whether all of them can."""
+    from drivelab.fleet.book import FleetBook
+    from drivelab.fleet.record import FleetRecord, HostRecord
+
+    known = {name: HostRecord(entry) for name, entry in hosts.items()}
+    book = FleetBook(FleetRecord(Path(), "dry-run", work, known), keeps=False)
+    if not sitting(book, reach, lambda one: one.foresee(), erase_list=erasable, announces=False):
+        raise KeyboardInterrupt
+    return show_plan(book.fleet, as_json=as_json)
 
 
 def _switches(quick: bool, skip_unavailable: bool, trace: bool) -> tuple[tuple[str, bool], ...]:

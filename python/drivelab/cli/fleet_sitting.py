@@ -19,6 +19,7 @@ from drivelab.streams import make_console
 if TYPE_CHECKING:
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.conduct import Conductor
+    from drivelab.fleet.erase_list import EraseList
     from drivelab.fleet.record import FleetRecord
 
 SCHEMA = 1
@@ -29,19 +30,36 @@ def sitting(
     reach: Reach,
     work: Callable[[Conductor], Awaitable[None]],
     *,
-    erase_list: tuple[str, ...] = (),
+    erase_list: EraseList | None = None,
     gathers: bool = False,
+    announces: bool = True,
     as_json: bool = False,
 ) -> bool:
     """Sit down with a fleet and do something; whether it was done to its end.
 
+    Parameters
+    ----------
+    book, reach
+        The fleet, and how its hosts are reached.
+    work : callable
+        What is done.
+    erase_list : EraseList, optional
+        What may be erased.
+    gathers : bool
+        Whether runs are brought here.
+    announces : bool
+        Whether it is told what is going to be done, before it is.
+    as_json : bool
+        Whether progress is JSON.
+
     Raises
     ------
     DrivelabError
-        F904, F905, F909, S501 to S503.
+        F902: a line of the list means no drive. F904, F905, F909, S501 to S503.
     """
     # imported here: most commands have no fleet
     from drivelab.fleet.conduct import Manner
+    from drivelab.fleet.erase_list import EraseList
     from drivelab.fleet.session import listening_at, listening_here, sit
     from drivelab.fleet.slurm import srun_words
     from drivelab.fleet.ssh import ssh_words
@@ -54,7 +72,9 @@ def sitting(
     words = srun_words if reach.slurm else ssh_words
     times = reach.join_s, reach.item_s, reach.silent_s
     with telling(book, as_json=as_json) as teller:
-        manner = Manner(listening.host_keys, words, *times, erase_list, gathers, teller.tell)
+        listed = erase_list or EraseList()
+        announce = teller.announce if announces else lambda _hosts, _lines: None
+        manner = Manner(listening.host_keys, words, *times, listed, gathers, teller.tell, announce)
         return sit(book, listening, manner, work)
 
 
@@ -92,6 +112,23 @@ def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = Fal
     if not is_whole:
         return 128 + signal.SIGINT
     return EXIT_OK if is_running or fleet.is_whole else EXIT_FAILED
+
+
+def show_plan(fleet: FleetRecord, *, as_json: bool) -> int:
+    """Print what a fleet would do; the exit code says whether all of it can be done."""
+    from drivelab.report.terminal.fleet_plan import fleet_plan_lines
+
+    items = list(fleet.items.values())
+    reasons = {name: host.reason for name, host in fleet.hosts.items() if host.reason}
+    if as_json:
+        told = fleet.to_json()
+        print(json.dumps({"schema": SCHEMA} | {key: told[key] for key in ("work", "hosts", "items")}, indent=2))
+    else:
+        notes = {name: host.notes for name, host in fleet.hosts.items()}
+        for line in fleet_plan_lines(items, reasons, notes, plain=not make_console().encoding.startswith("utf")):
+            print(line)
+    is_possible = bool(items) and not reasons and not any(item.plan and item.plan.refused for item in items)
+    return EXIT_OK if is_possible else EXIT_FAILED
 
 
 def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False, is_running: bool = False) -> int:

@@ -56,9 +56,11 @@ async def _measure_host(conductor: Conductor, name: str, meeting: Rendezvous) ->
     NotTogether
         Another host cannot.
     """
-    keys = conductor.plan_host(name, await conductor.look_at(name))
+    keys = await conductor.foresee_host(name)
     if not keys:
         raise HostGone("no drive or target of it is meant")
+    # where somebody cannot come nobody lays out files
+    meeting.require_possible()
     conductor.ready |= {key: asyncio.Event() for key in keys}
     items = conductor.book.fleet.items
     measuring = [asyncio.ensure_future(conductor.measure_item(items[key])) for key in keys]

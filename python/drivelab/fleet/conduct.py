@@ -15,23 +15,26 @@ from typing import Any
 
 from drivelab.fleet import host_tasks
 from drivelab.fleet.book import FleetBook
+from drivelab.fleet.census import Census
 from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.clock import clock_offset
+from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
 from drivelab.fleet.host import Joining
-from drivelab.fleet.hosts import erase_words, unmatched_lines
 from drivelab.fleet.starting import StartedHost, start_host
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
-from drivelab.model.fleet_plan import ENDED, NOT_TOLD, FleetItem
+from drivelab.model.fleet_plan import ENDED, NOT_TOLD, FleetItem, ItemPlan
 from drivelab.model.units import format_wait_ns
 from drivelab.plan.fleet import items_of_host, unmet_rules
 
 # processes that start hosts at once; all of them stay, and those of hosts that are off hold up nobody else for long
 _STARTED_AT_ONCE = 100
 _ASK_WITHIN_S = 60
+# of targets of one host, each by a command of its own
+_PLANNED_AT_ONCE, _PLAN_WITHIN_S = 4, 600
 # of the time to join, what the host itself tries for: the rest is to say why it could not
 _OWN_SHARE = 0.75
 # lines of progress of all hosts together, and how soon one host tells another
@@ -61,12 +64,15 @@ class Manner:
         How long one drive may take.
     silent_s : float
         How long a host may say nothing.
-    erase_list : tuple of str
+    erase_list : EraseList
         Drives that may be erased.
     gathers : bool
         Whether runs are brought here.
     tell : callable
         Told the key of an item, or the name of a host, with every change of it.
+    announce : callable
+        Told the hosts that are going to begin, and the lines of the list of which it is not known whether they mean
+        a drive.
     """
 
     host_keys: Keys | None
@@ -74,9 +80,10 @@ class Manner:
     join_s: float
     item_s: float
     silent_s: float
-    erase_list: tuple[str, ...]
+    erase_list: EraseList
     gathers: bool
     tell: Callable[[str], None]
+    announce: Callable[[Sequence[str], Sequence[str]], None]
 
 
 class Conductor:
@@ -91,11 +98,29 @@ class Conductor:
         self._drives: dict[str, asyncio.Lock] = {}
         # set when the target of this name has said that it waits for its moment
         self.ready: dict[str, asyncio.Event] = {}
+        open_hosts = [name for name in book.fleet.hosts if not self._is_done(name)]
+        self.census = Census(open_hosts, manner.erase_list, manner.announce)
         centre.listen(self._hear)
 
     async def measure(self) -> None:
-        """Have everything measured that is not, or learn why it cannot be."""
+        """Have everything measured that is not, or learn why it cannot be.
+
+        Raises
+        ------
+        FleetRefused
+            Nothing may begin.
+        """
         await self._each_host(self._measure_host)
+
+    async def foresee(self) -> None:
+        """Learn what would be done, and touch nothing.
+
+        Raises
+        ------
+        FleetRefused
+            Nothing could begin.
+        """
+        await self._each_host(self.foresee_host)
 
     async def gather(self) -> None:
         """Bring here what is complete on its host and not here yet."""
@@ -123,7 +148,13 @@ class Conductor:
         return bool(items) and is_whole and not self.book.fleet.hosts[name].reason
 
     async def one_host(self, name: str, work: Callable[[str], Any]) -> None:
-        """Work with a host; that it cannot be reached, or goes, is a result."""
+        """Work with a host; that it cannot be reached, or goes, is a result.
+
+        Raises
+        ------
+        FleetRefused
+            Nothing of the fleet may begin.
+        """
         self.book.change_host(name, reason="")
         try:
             async with self._connected(name):
@@ -139,12 +170,16 @@ class Conductor:
                 self.book.change_host(name, reason=_INTERRUPTED)
             self._cut_off(name, _INTERRUPTED)
             raise
+        finally:
+            self.census.leaves(name)
 
     def _give_up(self, name: str, error: HostGone | DrivelabError) -> None:
         reason = str(error) if isinstance(error, HostGone) else f"{error.code}: {error.what}"
         self.book.change_host(name, reason=reason)
         self._cut_off(name, reason)
         self.manner.tell(name)
+        # also at once: its process may take its time to end
+        self.census.leaves(name)
 
     def _cut_off(self, name: str, reason: str) -> None:
         for item in self.book.items_of(name):
@@ -201,8 +236,7 @@ class Conductor:
                 one.cancel()
 
     async def _measure_host(self, name: str) -> None:
-        drives = await self.look_at(name)
-        for planned in self.plan_host(name, drives):
+        for planned in await self.foresee_host(name):
             item = self.book.fleet.items[planned]
             if item.state != "complete":
                 serial = item.drive.get("serial", planned)
@@ -210,6 +244,37 @@ class Conductor:
                     item = await self.measure_item(item)
             if self.manner.gathers:
                 await self.gather_item(item)
+
+    async def foresee_host(self, name: str) -> list[str]:
+        """The items of a host, once it is known and told what they are going to do.
+
+        Raises
+        ------
+        FleetRefused
+            Nothing of the fleet may begin.
+        DrivelabError
+            F902: this host may not. F908: it has another version.
+        HostGone
+            It left.
+        """
+        drives = await self.look_at(name)
+        self.census.goes_on()
+        keys = self.plan_host(name, drives)
+        limit = asyncio.Semaphore(_PLANNED_AT_ONCE)
+
+        async def plan(item: FleetItem) -> None:
+            asked = {**item.to_json(), "erase": item.erase}, self.book.fleet.work.to_json()
+            async with limit:
+                told = await self.centre.ask(name, host_tasks.plan, *asked, within_s=_PLAN_WITHIN_S)
+            found = ItemPlan.from_json(told)
+            self.book.change(item.key, plan=replace(found, refused=_as_listed(found.refused, name)))
+            self.census.goes_on()
+
+        if self.book.fleet.work.command == "run":
+            items = [self.book.fleet.items[key] for key in keys]
+            await asyncio.gather(*(plan(item) for item in items if item.state != "complete"))
+        await self.census.may_begin(name, drives)
+        return keys
 
     async def look_at(self, name: str) -> Sequence[Mapping[str, Any]]:
         """The drives of a host; what is odd about it is noted."""
@@ -223,8 +288,6 @@ class Conductor:
         entry = self.book.fleet.hosts[name].entry
         notes = [answer["error"]] if answer["error"] else []
         notes += unmet_rules(entry, drives)
-        lines = unmatched_lines(name, drives, self.manner.erase_list)
-        notes += [f"no drive is meant by the line {line} of the erase list" for line in lines]
         if abs(clock.ahead_ns) > _CLOCK_OFF_NS + clock.error_ns:
             direction = "ahead of" if clock.ahead_ns > 0 else "behind"
             notes.append(f"its clock is {format_wait_ns(abs(clock.ahead_ns))} {direction} this one")
@@ -233,12 +296,8 @@ class Conductor:
 
     def plan_host(self, name: str, drives: Sequence[Mapping[str, Any]]) -> list[str]:
         """The items of a host, planned now where they are not; those that are go where their drive is now."""
-
-        def consent(host: str, drive: Mapping[str, Any]) -> tuple[str, ...]:
-            return erase_words(host, drive, self.manner.erase_list)
-
         entry = self.book.fleet.hosts[name].entry
-        now = {item.key: item for item in items_of_host(name, entry, drives, consent)}
+        now = {item.key: item for item in items_of_host(name, entry, drives, self.manner.erase_list.consent)}
         known = {item.key: item for item in self.book.items_of(name)}
         for key, item in now.items():
             if key in known:
@@ -270,9 +329,7 @@ class Conductor:
             raise error
         if answer["reason"].startswith(NOT_TOLD):
             answer |= {"state": "planned", "reason": ""}
-        # what a local command is to be given is a line of the list here
-        reason = answer["reason"].replace("--erase ", f"--erase-list with the line {item.host}:")
-        return self.change(item.key, **answer | {"reason": reason}, now="")
+        return self.change(item.key, **answer | {"reason": _as_listed(answer["reason"], item.host)}, now="")
 
     def _tell_after_s(self) -> float:
         return max(_TELL_AFTER_S, len(self.book.fleet.hosts) / _LINES_PER_S)
@@ -304,3 +361,8 @@ class Conductor:
             self.change(news["item"], now=news["line"])
             if news["line"] == host_tasks.READY and news["item"] in self.ready:
                 self.ready[news["item"]].set()
+
+
+def _as_listed(text: str, host: str) -> str:
+    """What a local command says: what that is to be given is a line of the list here."""
+    return text.replace("--erase ", f"--erase-list with the line {host}:")

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from drivelab.fleet.fingerprint import fingerprint
@@ -97,6 +98,37 @@ async def measure(
     except (DrivelabError, OSError) as error:
         told = storage_error(error, folder) if isinstance(error, OSError) else error
         return {"state": "failed", "reason": f"{told.code}: {told.what}", "run": "", "answer": ""}
+
+
+async def plan(stored_item: Mapping[str, Any], stored_work: Mapping[str, Any]) -> dict[str, Any]:
+    """What measuring a target would do, as ``drivelab run --dry-run`` says: nothing is changed.
+
+    Parameters
+    ----------
+    stored_item, stored_work
+        As for `measure`.
+
+    Returns
+    -------
+    dict of str to Any
+        What `ItemPlan` holds.
+    """
+    item, work = FleetItem.from_json(stored_item), FleetWork.from_json(stored_work)
+    with TemporaryDirectory() as folder:
+        ended = await COMMANDS.ended([*_words(Path(folder), item, work, ""), "--dry-run"])
+    targets, refused = ended.document.get("targets", ()), ended.document.get("refused", ())
+    # time and bytes of a simulated drive are nobody's
+    counts = any(one["kind"] != "simulated" for one in targets)
+    reasons = [f"{error['code']}: {error['what']}; {error['do']}" for error in refused]
+    return {
+        "erases": [words for one in targets for words in one["destroys"]],
+        "consents": [
+            words for one in targets for words in (one["erase_argument"], *one["member_erase_arguments"]) if words
+        ],
+        "refused": "; ".join([*reasons, *ended.document.get("impossible_here", ())]) or ended.error,
+        "expected_ns": counts * ended.document.get("expected_ns", 0),
+        "bytes_written": counts * ended.document.get("bytes_written", 0),
+    }
 
 
 async def begin(key: str, unix_ns: int | None) -> None:
@@ -245,4 +277,6 @@ def _own_file(run: str, name: str) -> Path:
     return path
 
 
-QUESTIONS = {asked.__name__: asked for asked in (drives, clock_ns, restore, measure, begin, outcome, files, pieces)}
+QUESTIONS = {
+    asked.__name__: asked for asked in (drives, clock_ns, restore, plan, measure, begin, outcome, files, pieces)
+}

@@ -117,6 +117,12 @@ class FleetRecord:
         """
         write_json(self.directory / FLEET_JSON, self.to_json())
 
+    def remove(self) -> None:
+        """Forget it, of which nothing has begun."""
+        for name in (FLEET_JSON, _LOCK):
+            (self.directory / name).unlink(missing_ok=True)
+        self.directory.rmdir()
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Have the fleet for oneself while the block runs.

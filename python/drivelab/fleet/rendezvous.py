@@ -42,6 +42,17 @@ class Rendezvous:
             # whoever waits hears of it; it is no error where nobody does
             self._moment.exception()
 
+    def require_possible(self) -> None:
+        """Return only if nobody has failed until now.
+
+        Raises
+        ------
+        NotTogether
+            Somebody cannot.
+        """
+        if self._moment.done():
+            self._moment.result()
+
     async def moment(self) -> int:
         """When all begin, in nanoseconds since 1970 by our clock.
 

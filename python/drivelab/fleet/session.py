@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivelab.fleet.book import FleetBook
+from drivelab.fleet.census import FleetRefused
 from drivelab.fleet.centre import opened_centre
 from drivelab.fleet.certificates import Keys, new_keys, read_keys
 from drivelab.fleet.conduct import Conductor, Manner
@@ -82,14 +83,15 @@ def sit(book: FleetBook, listening: Listening, manner: Manner, work: Callable[[C
     ------
     DrivelabError
         F909: it cannot listen at its address, or so many hosts are too many for this machine. S501 to S503: the
-        record cannot be written.
+        record cannot be written. F902: a line of the erase list means no drive.
     """
     _allow_open_files(len(book.fleet.hosts))
     try:
         return asyncio.run(_sit(book, listening, manner, work))
     except ExceptionGroup as several:
         # the first says enough: the others are of the same kind, or follow from it
-        raise several.exceptions[0] from several
+        first = several.exceptions[0]
+        raise (first.error if isinstance(first, FleetRefused) else first) from several
 
 
 async def _sit(

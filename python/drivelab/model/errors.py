@@ -268,7 +268,7 @@ _KINDS = (
     ErrorKind("P713", "an option that may reach beyond the target", "use only options that are listed", EXIT_USAGE),
     # F: many hosts as one
     ErrorKind("F901", "the hosts cannot be read", "check the file: docs/how-to/measure-many-hosts.md", EXIT_USAGE),
-    ErrorKind("F902", "the list of drives that may be erased cannot be read", "write one serial a line", EXIT_USAGE),
+    ErrorKind("F902", "a mistake in the list of drives that may be erased", "write one serial a line", EXIT_USAGE),
     ErrorKind("F903", "no such fleet", "name a directory that 'drivelab fleet run' or 'fleet check' made", EXIT_USAGE),
     ErrorKind("F904", "keys that cannot be used", "make them: drivelab fleet keys DIR", EXIT_USAGE),
     ErrorKind("F905", "what carries messages between hosts is not installed", "pip install 'drivelab[fleet]'"),

@@ -14,7 +14,44 @@ ItemState = Literal["planned", "measuring", "complete", "failed", "cut_off"]
 NOT_TOGETHER = "all were to begin together"
 # the error of a target that was ready, and was never told to begin
 NOT_TOLD = "U050"
+# the error of a drive that its owner has not listed
+_NOT_LISTED = "C201"
 ENDED: tuple[ItemState, ...] = ("complete", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPlan:
+    """What measuring a target is going to do, as its host says before anything is touched.
+
+    Attributes
+    ----------
+    erases : tuple of str
+        What is lost, in words; nothing where the target is only read, or no drive.
+    consents : tuple of str
+        What the owners of these drives have to list.
+    refused : str
+        Why it cannot be done as it was asked for: a consent that is missing, a drive that is used.
+    expected_ns : int
+        How long it takes, about.
+    bytes_written : int
+        How much it writes, about.
+    """
+
+    erases: tuple[str, ...] = ()
+    consents: tuple[str, ...] = ()
+    refused: str = ""
+    expected_ns: int = 0
+    bytes_written: int = 0
+
+    @property
+    def is_not_listed(self) -> bool:
+        """Whether the consent of its owner is what is missing."""
+        return self.refused.startswith(_NOT_LISTED)
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> ItemPlan:
+        """From what a host tells; ValueError where it is something else."""
+        return _ITEM_PLAN.validate_python(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +83,8 @@ class FleetItem:
         What it says, in short.
     now : str
         What it is doing, or said last.
+    plan : ItemPlan or None
+        What it is going to do; None where its host was not asked for that.
     """
 
     key: str
@@ -60,6 +99,7 @@ class FleetItem:
     gathered: str = ""
     answer: str = ""
     now: str = ""
+    plan: ItemPlan | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored: without the consent, which is typed anew each time."""
@@ -123,4 +163,5 @@ class FleetWork:
         return _FLEET_WORK.validate_python(stored)
 
 
+_ITEM_PLAN = TypeAdapter(ItemPlan)
 _FLEET_ITEM, _FLEET_WORK = TypeAdapter(FleetItem), TypeAdapter(FleetWork)

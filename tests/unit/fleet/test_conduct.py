@@ -15,6 +15,7 @@ from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import Centre
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.conduct import Conductor, Manner
+from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.record import new_fleet
 from drivelab.fleet.ssh import ssh_words
 from drivelab.model.fleet_hosts import HostEntry
@@ -45,7 +46,7 @@ class Host:
 def gathered(folder: Path, item: FleetItem, outcome: Mapping[str, str]) -> FleetItem:
     """What is known of an item once its host was asked what lies there."""
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder).with_items([item]))
-    manner = Manner(None, ssh_words, 60, 60, 30, (), True, lambda _key: None)
+    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     in_own_loop(Conductor(book, cast(Centre, Host(outcome)), manner).gather())
     return book.fleet.items[item.key]
 
@@ -82,7 +83,8 @@ def conductor_of_a_hanging_host(folder: Path) -> tuple[FleetBook, Conductor]:
     (folder / "pids").mkdir()
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder))
     keys = Keys("a", "c", "k")
-    manner = Manner(keys, hanging_words(folder / "pids"), 1, 60, 30, (), True, lambda _key: None)
+    start = hanging_words(folder / "pids")
+    manner = Manner(keys, start, 1, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     return book, Conductor(book, cast(Centre, NobodyJoins()), manner)
 
 

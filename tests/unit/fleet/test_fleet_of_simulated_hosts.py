@@ -43,6 +43,29 @@ def test_fifty_hosts_are_measured_once_each_and_those_that_failed_by_the_next_co
     assert [count_of(host, BEGUN) for host in hosts] == [2 if host.fault else 1 for host in hosts]
 
 
+@pytest.mark.provokes("F902")
+def test_a_list_with_a_line_that_means_no_drive_is_refused_before_a_drive_is_touched(tmp_path: Path) -> None:
+    hosts = made_up_hosts(tmp_path, 3, work_s=0.1, failing=0)
+    fleet = SimulatedFleet(tmp_path, hosts)
+    listed = tmp_path / "erase.txt"
+    listed.write_text(f"{hosts[0].serial}\n{hosts[1].name}:sdz\nS-nobody\n")
+    asked = fleet.ask(*RUN, str(fleet.file), "--erase-list", str(listed), **PATIENT)
+    assert asked.exit_code == 2
+    assert f"no drive is meant by {hosts[1].name}:sdz and S-nobody of the erase list" in asked.complaints
+    assert sum(count_of(host, BEGUN) for host in hosts) == 0
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_dry_run_touches_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    hosts = made_up_hosts(tmp_path, 3, work_s=0.1, failing=0)
+    fleet = SimulatedFleet(tmp_path, hosts)
+    asked = fleet.ask(*RUN, str(fleet.file), "--dry-run", **PATIENT)
+    assert asked.exit_code == 0, asked.complaints
+    assert [item["plan"]["refused"] for item in asked.document["items"]] == [""] * 3
+    assert sum(count_of(host, BEGUN) for host in hosts) == 0
+    assert not (tmp_path / "runs").exists()
+
+
 def test_hosts_that_never_say_anything_are_given_up_with_a_reason(tmp_path: Path) -> None:
     kinds = ("never joins", "hangs", "falls silent")
     hosts = made_up_hosts(tmp_path, 3, work_s=0.1, failing=3, kinds=kinds)

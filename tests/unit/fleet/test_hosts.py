@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.fleet.hosts import erase_words, load_erase_list, load_hosts, unmatched_lines
+from drivelab.fleet.hosts import load_hosts
 from drivelab.fleet.ssh import ssh_words
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
@@ -88,32 +88,6 @@ def test_without_a_file_or_a_host_of_that_name_nothing_begins(tmp_path: Path) ->
     assert unknown.value.do == "did you mean two?"
 
 
-def test_the_erase_list_has_a_serial_a_line_and_notes(tmp_path: Path) -> None:
-    path = tmp_path / "serials.txt"
-    path.write_text("# rack 7\nS1\n\nS2+partitions  # the old one\nhost1:loop0\n")
-    assert load_erase_list(path, ["host1"]) == ("S1", "S2+partitions", "host1:loop0")
-
-
-@pytest.mark.provokes("F902")
-def test_a_line_of_several_words_is_no_serial(tmp_path: Path) -> None:
-    path = tmp_path / "serials.txt"
-    path.write_text("S1\nS2 S3\n")
-    with pytest.raises(DrivelabError, match="'S2 S3' is not one serial") as caught:
-        load_erase_list(path, ["host1"])
-    assert (caught.value.code, caught.value.where) == ("F902", f"{path}:2")
-    with pytest.raises(DrivelabError, match="cannot be read") as missing:
-        load_erase_list(tmp_path / "none.txt", [])
-    assert missing.value.code == "F902"
-
-
-def test_consent_is_for_a_serial_or_for_a_name_on_one_host() -> None:
-    drive = {"name": "sda", "serials": ["S1", "wwn-1"]}
-    assert erase_words("a", drive, ("S1+contents", "S2", "sda")) == ("S1+contents",)
-    assert erase_words("a", drive, ("a:sda", "b:sda", "b:S1")) == ("sda",)
-    assert erase_words("b", drive, ("a:sda",)) == ()
-    assert erase_words("a", {"name": "loop0", "serials": []}, ("loop0", "a:loop0")) == ("loop0",)
-
-
 def test_ssh_is_given_the_words_of_one_command_and_no_option_of_its_own() -> None:
     entry = HostEntry(user="lab", port=2222, sudo=True, drivelab="'/opt/my lab/drivelab' -x")
     words = ssh_words(entry, "fe80::1%eth0", 30)
@@ -133,25 +107,3 @@ def test_tags_that_no_run_takes_are_refused(tmp_path: Path) -> None:
 def test_a_command_in_one_s_home_is_found_by_the_shell_there() -> None:
     words = ssh_words(HostEntry(drivelab="~/drive lab/bin/drivelab".replace(" ", r"\ ")), "one", 5)
     assert words[-1] == "~/'drive lab/bin/drivelab' fleet worker - --json"
-
-
-@pytest.mark.parametrize("line", ["*", "fir:*", "-", '""', "/dev/sda", "S1,S2", "elm:loop0"])
-def test_a_line_that_can_mean_no_drive_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "erase.txt"
-    path.write_text(f"S1\n{line}\n")
-    with pytest.raises(DrivelabError) as caught:
-        load_erase_list(path, ["fir", "oak"])
-    assert (caught.value.code, caught.value.where) == ("F902", f"{path}:2")
-
-
-def test_a_line_that_means_no_drive_of_its_host_is_told() -> None:
-    drives = [{"name": "loop0", "serials": []}, {"name": "sda", "serials": ["S1"]}]
-    listed = ("fir:loop0", "fir:S1", "fir:loop9", "oak:loop3", "S7")
-    assert unmatched_lines("fir", drives, listed) == ["fir:loop9"]
-
-
-def test_a_list_for_all_hosts_serves_those_that_are_meant_now(tmp_path: Path) -> None:
-    path = tmp_path / "erase.txt"
-    path.write_text("fir:loop0\noak:loop1\n")
-    # a fleet that was begun with some of the hosts does not know the others
-    assert load_erase_list(path, None) == ("fir:loop0", "oak:loop1")

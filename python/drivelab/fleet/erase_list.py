@@ -1,0 +1,109 @@
+"""The list of drives that may be erased: what of it is the consent for a drive, and which lines mean none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from drivelab.experiments.load import text_of
+from drivelab.fleet.hosts import require_host
+from drivelab.model.errors import DrivelabError
+from drivelab.plan.fleet import Drive
+
+_NOTE = "#"
+_LISTED = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")
+
+
+class EraseList:
+    """Drives that may be erased.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Serials, ``HOST:NAME`` and ``HOST:SERIAL``.
+    may_mean_others : bool
+        Whether drives of hosts may be listed that are not asked.
+    """
+
+    def __init__(self, lines: Iterable[str] = (), *, may_mean_others: bool = False) -> None:
+        self.lines = tuple(lines)
+        self._may_mean_others = may_mean_others
+        self._by_name: dict[str, list[str]] = {}
+        for line in self.lines:
+            self._by_name.setdefault(_without_contents(line), []).append(line)
+
+    def consent(self, host: str, drive: Drive) -> tuple[str, ...]:
+        """What of the list is the consent for one drive, as ``--erase`` takes it.
+
+        Parameters
+        ----------
+        host : str
+            Where the drive is.
+        drive : Drive
+            One of ``drivelab drives --json --all``.
+        """
+        of_host = (self._by_name.get(f"{host}:{name}", ()) for name in (*drive["serials"], drive["name"]))
+        own = [line for serial in drive["serials"] for line in self._by_name.get(serial, ())]
+        return (*own, *(line.removeprefix(f"{host}:") for lines in of_host for line in lines))
+
+    def without_drive(self, drives: Mapping[str, Sequence[Drive]], *, are_all: bool) -> tuple[list[str], list[str]]:
+        """Lines that mean no drive, and lines of which that is not known.
+
+        Parameters
+        ----------
+        drives : mapping of str to sequence of Drive
+            What each host has, of those that have told it.
+        are_all : bool
+            Whether all hosts have.
+        """
+        known = {str(serial) for found in drives.values() for drive in found for serial in drive["serials"]}
+        known |= {
+            f"{host}:{name}"
+            for host, found in drives.items()
+            for drive in found
+            for name in (*drive["serials"], drive["name"])
+        }
+        left = [line for line in self.lines if _without_contents(line) not in known]
+        is_known = are_all and not self._may_mean_others
+        none = [line for line in left if is_known or (":" in line and line.partition(":")[0] in drives)]
+        return none, [line for line in left if line not in none]
+
+
+def load_erase_list(path: Path | None, hosts: Collection[str] | None, *, chosen: Collection[str] = ()) -> EraseList:
+    """What may be erased: a serial, or ``HOST:NAME``, on each line; what stands behind a ``#`` is a note.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file; None is an empty list.
+    hosts : collection of str or None
+        All hosts that there are, also those that are not meant now; None where they are not known.
+    chosen : collection of str
+        Those that are meant now.
+
+    Raises
+    ------
+    DrivelabError
+        F902: it cannot be read, holds a line that is no serial, or names a host that there is not.
+    """
+    found: list[str] = []
+    lines = text_of(str(path), code="F902").splitlines() if path else ()
+    for number, line in enumerate(lines, 1):
+        words, where = line.partition(_NOTE)[0].split(), f"{path}:{number}"
+        if len(words) > 1:
+            do = "write one serial on each line; a note begins with #"
+            raise DrivelabError("F902", f"'{' '.join(words)}' is not one serial", where=where, do=do)
+        for word in words:
+            if not _LISTED.fullmatch(word):
+                do = "write the serial of a drive, or HOST:NAME, as 'drivelab fleet drives' tells them"
+                raise DrivelabError("F902", f"'{word}' is no serial", where=where, do=do)
+            host, colon, _ = word.partition(":")
+            if colon and hosts is not None:
+                require_host("F902", host, hosts, where)
+        found += words
+    return EraseList(found, may_mean_others=hosts is None or set(chosen) != set(hosts))
+
+
+def _without_contents(line: str) -> str:
+    return line.partition("+")[0]

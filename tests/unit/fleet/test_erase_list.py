@@ -1,0 +1,83 @@
+"""The list of drives that may be erased: which drive a line means, and which mean none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab.fleet.erase_list import EraseList, load_erase_list
+from drivelab.model.errors import DrivelabError
+
+
+def drive(name: str, *serials: str) -> dict[str, Any]:
+    return {"name": name, "serials": list(serials)}
+
+
+def test_the_erase_list_has_a_serial_a_line_and_notes(tmp_path: Path) -> None:
+    path = tmp_path / "serials.txt"
+    path.write_text("# rack 7\nS1\n\nS2+partitions  # the old one\nhost1:loop0\n")
+    assert load_erase_list(path, ["host1"]).lines == ("S1", "S2+partitions", "host1:loop0")
+    assert load_erase_list(None, ["host1"]).lines == ()
+
+
+@pytest.mark.provokes("F902")
+def test_a_line_of_several_words_is_no_serial(tmp_path: Path) -> None:
+    path = tmp_path / "serials.txt"
+    path.write_text("S1\nS2 S3\n")
+    with pytest.raises(DrivelabError, match="'S2 S3' is not one serial") as caught:
+        load_erase_list(path, ["host1"])
+    assert (caught.value.code, caught.value.where) == ("F902", f"{path}:2")
+    with pytest.raises(DrivelabError, match="cannot be read") as missing:
+        load_erase_list(tmp_path / "none.txt", [])
+    assert missing.value.code == "F902"
+
+
+@pytest.mark.parametrize("line", ["*", "fir:*", "-", '""', "/dev/sda", "S1,S2", "elm:loop0"])
+def test_a_line_that_can_mean_no_drive_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "erase.txt"
+    path.write_text(f"S1\n{line}\n")
+    with pytest.raises(DrivelabError) as caught:
+        load_erase_list(path, ["fir", "oak"])
+    assert (caught.value.code, caught.value.where) == ("F902", f"{path}:2")
+
+
+@pytest.mark.parametrize(
+    ("lines", "host", "found"),
+    [
+        (("S1+contents", "S2", "sda"), "a", ("S1+contents",)),
+        (("a:sda", "b:sda", "b:S1"), "a", ("sda",)),
+        (("a:sda",), "b", ()),
+        (("a:S1+contents", "wwn-1"), "a", ("wwn-1", "S1+contents")),
+    ],
+)
+def test_consent_is_for_a_serial_or_for_a_name_on_one_host(
+    lines: tuple[str, ...], host: str, found: tuple[str, ...]
+) -> None:
+    assert EraseList(lines).consent(host, drive("sda", "S1", "wwn-1")) == found
+
+
+def test_the_name_of_a_drive_without_a_serial_is_no_consent_on_every_host() -> None:
+    assert EraseList(["loop0", "a:loop0"]).consent("a", drive("loop0")) == ("loop0",)
+
+
+DRIVES = {"fir": [drive("loop0"), drive("sda", "S1")]}
+LINES = ["fir:loop0", "fir:S1", "S1+contents", "fir:loop9", "oak:loop3", "S7", "fir"]
+
+
+def test_a_line_that_means_no_drive_is_known_by_the_drives_that_were_told() -> None:
+    none, unknown = EraseList(LINES).without_drive(DRIVES, are_all=False)
+    assert (none, unknown) == (["fir:loop9"], ["oak:loop3", "S7", "fir"])
+    none, unknown = EraseList(LINES).without_drive(DRIVES, are_all=True)
+    assert (none, unknown) == (["fir:loop9", "oak:loop3", "S7", "fir"], [])
+
+
+def test_a_list_for_all_hosts_serves_those_that_are_meant_now(tmp_path: Path) -> None:
+    path = tmp_path / "erase.txt"
+    path.write_text("fir:loop0\noak:loop1\nS9\n")
+    # a fleet that was begun with some of the hosts does not know the others
+    for listed in (load_erase_list(path, None), load_erase_list(path, ["fir", "oak"], chosen=["fir"])):
+        assert listed.without_drive(DRIVES, are_all=True) == ([], ["oak:loop1", "S9"])
+    whole = load_erase_list(path, ["fir", "oak"], chosen=["fir", "oak"])
+    assert whole.without_drive(DRIVES | {"oak": []}, are_all=True) == (["oak:loop1", "S9"], [])
