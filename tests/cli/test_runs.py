@@ -15,10 +15,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
 from compared_runs import write_compared_run
 
+from drivelab.answers.run_answer import answer_of_run
 from drivelab.cli import main
+from drivelab.cli.run_in_short import told_in_short
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.outcome_words import short_verdict
 from drivelab.store.find_run import all_kept, name_to_type
+from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 
@@ -207,3 +210,25 @@ def test_list_leads_to_drives_and_runs(capsys: pytest.CaptureFixture[str]) -> No
         "for drives: drivelab drives; for experiments: drivelab experiments; for runs: drivelab runs"
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("run", "queue-depth", "sim:disk-7200", "--quick", "--seed", "1"), ("check", "sim:disk-7200", "--quick")],
+)
+def test_a_command_says_in_its_own_json_what_the_list_says_of_its_run(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    main.run([*words, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert main.run(["runs", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["runs"]
+    assert {key: told[key] for key in ("in_short", "answer")} == {key: listed[key] for key in ("in_short", "answer")}
+    assert told["answer"]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
+def test_what_is_known_of_a_run_already_makes_no_other_answer_of_it(name: str) -> None:
+    run = open_run(GOLDEN / name)
+    assert told_in_short(run, answer_of_run(run)) == told_in_short(run)

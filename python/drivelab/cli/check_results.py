@@ -11,6 +11,7 @@ from typing import Any
 
 from drivelab.cli.check_screen import print_screen
 from drivelab.cli.page import write_page
+from drivelab.cli.run_in_short import told_in_short
 from drivelab.joint_report import joint_report
 from drivelab.model.check_trials import PROBE
 from drivelab.model.finding import Finding
@@ -62,7 +63,8 @@ def show_check(
         print_screen(joint.runs[0], directory)
     report = write_page(joint, directory / FILE_NAME)
     if as_json:
-        print(json.dumps(check_json(results, judgement, facts, directory, report), indent=2))
+        told = check_json(results, judgement, facts, directory, report) | told_in_short(open_run(directory))
+        print(json.dumps(told, indent=2))
     elif report:
         print(f"report: {report}")
     if results.outcome.is_interrupted:

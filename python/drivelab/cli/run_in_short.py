@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import trials_of
@@ -21,6 +21,9 @@ from drivelab.store.followed import StoredFollowed
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
 
+if TYPE_CHECKING:
+    from drivelab.model.run_answer import RunAnswer
+
 _HEADS = ("#", "when (UTC)", "experiment", "drive")
 _GAP = "  "
 _EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN, _ANSWER_LINES_MAX = 16, 16, 20, 3
@@ -34,8 +37,6 @@ def record_of(stored: StoredRun | StoredFollowed) -> RunRecord:
 def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
     """A run in plain data: when, what, on which targets, how it ended and what it came to."""
     record = record_of(stored)
-    told = record.verdict.get("sentence") or record.answer
-    explanation = _explanation(stored) if isinstance(stored, StoredRun) else ("", "")
     return {
         "number": number,
         "run": stored.directory.name,
@@ -47,9 +48,25 @@ def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
         "error": record.error or None,
         "failed_trials": len(record.failures),
         "outcome": record.verdict.get("outcome") or None,
-        "in_short": short_verdict(record.verdict) or explanation[0],
-        "answer": told or explanation[1] or ("" if isinstance(stored, StoredFollowed) else _first_sentence(stored)),
+        **told_in_short(stored),
     }
+
+
+def told_in_short(stored: StoredRun | StoredFollowed, known: RunAnswer | None = None) -> dict[str, str]:
+    """What a run came to, ``in_short`` in a few words and as ``answer`` in a sentence; empty where nothing is said.
+
+    Parameters
+    ----------
+    stored : StoredRun or StoredFollowed
+        The run.
+    known : RunAnswer, optional
+        What its trials come to, where that is known already.
+    """
+    record = record_of(stored)
+    told = record.verdict.get("sentence") or record.answer
+    explanation = _explanation(stored) if isinstance(stored, StoredRun) else ("", "")
+    found = told or explanation[1] or ("" if isinstance(stored, StoredFollowed) else _first_sentence(stored, known))
+    return {"in_short": short_verdict(record.verdict) or explanation[0], "answer": found}
 
 
 def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool, *, has_tags: bool = False) -> Iterator[str]:
@@ -125,14 +142,14 @@ def _explanation(run: StoredRun) -> tuple[str, str]:
     return plain_text(short_explanation(first)), next(iter(explanation_sentences(first)), "")
 
 
-def _first_sentence(run: StoredRun) -> str:
+def _first_sentence(run: StoredRun, known: RunAnswer | None) -> str:
     """The first sentence of what an experiment came to, without the name of its only workload; empty where none is."""
     # imported here: where only checks are kept, nothing is analysed
     from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
     from drivelab.report.sentences.run import plain_text, run_sentences
 
     try:
-        answer = answer_of_run(run, SHOWN_METRICS)
+        answer = known or answer_of_run(run, SHOWN_METRICS)
     except DrivelabError:
         # a run without a single trial, or one that is damaged: its report says why
         return ""

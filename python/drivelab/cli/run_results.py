@@ -14,6 +14,7 @@ from drivelab.answers.traced_answer import TracedAnswer
 from drivelab.cli.effects_table import print_effects
 from drivelab.cli.level_reasons import print_level_reasons
 from drivelab.cli.results_columns import NOTHING, Cells, NumberColumn, filled_columns, marks_note
+from drivelab.cli.run_in_short import told_in_short
 from drivelab.model.finding import trials_of
 from drivelab.model.names import names_in_words
 from drivelab.model.reference_drift import ReferenceDrift
@@ -70,6 +71,7 @@ def results_json(run: StoredRun, report: Path | None, answer: RunAnswer) -> Iter
         "report": str(report) if report else None,
         "status": run.record.status or None,
         "seed": run.record.plan.get("seed"),
+        **told_in_short(run, answer),
         **answer.to_json(),
         "findings": [finding.to_json() for finding in run.findings],
         "failures": dict(run.record.failures),

@@ -33,7 +33,7 @@ from drivelab.store.regular_file import opened_regular
 # what 'drivelab io --start-when-told' says when nothing is missing but the moment
 READY = "ready to begin"
 _FLEETS = "fleets"
-_LOCK = ".lock"
+_LOCK, _ANSWER = ".lock", "answer.txt"
 _INTERRUPTED = 128 + signal.SIGINT
 PIECE_BYTES_MAX = 8 * 1024**2
 
@@ -88,13 +88,14 @@ async def measure(
         make_directory(folder)
         with _held(folder) as lock:
             ended = Ended(0, {}, "")
-            before = await _outcome(folder, ended)
+            before = _outcome(folder, ended)
             if before["state"] != "complete":
                 words = _words(folder, item, work, before["run"])
                 name = item.key if work.begins_together else ""
                 tell = _teller(fleet, item.key, tell_after_s)
                 ended = await COMMANDS.ended(words, tell, pass_fds=(lock,), name=name)
-            return await _outcome(folder, ended)
+                _keep_answer(folder, ended)
+            return _outcome(folder, ended)
     except (DrivelabError, OSError) as error:
         told = storage_error(error, folder) if isinstance(error, OSError) else error
         return {"state": "failed", "reason": f"{told.code}: {told.what}", "run": "", "answer": ""}
@@ -139,7 +140,7 @@ async def begin(key: str, unix_ns: int | None) -> None:
 async def outcome(fleet: str, key: str) -> dict[str, str]:
     """What is stored of an item here, without measuring anything."""
     folder = item_folder(fleet, key)
-    found = await _outcome(folder, Ended(0, {}, ""))
+    found = _outcome(folder, Ended(0, {}, ""))
     try:
         with _held(folder):
             return found
@@ -191,7 +192,7 @@ def _words(folder: Path, item: FleetItem, work: FleetWork, cut_off: str) -> list
     return [work.command, *experiment, item.target, *work.words, *tags, "--out", str(folder), *erase, "--json"]
 
 
-async def _outcome(folder: Path, ended: Ended) -> dict[str, str]:
+def _outcome(folder: Path, ended: Ended) -> dict[str, str]:
     """What lies in the folder of an item, and what its command said."""
     runs = sorted(path.parent for path in folder.glob(f"*/{RUN_JSON}"))
     # what such a command says last is how to go on with its run, and a fleet goes on itself
@@ -201,7 +202,7 @@ async def _outcome(folder: Path, ended: Ended) -> dict[str, str]:
         return {"state": state, "reason": said, "run": "", "answer": ""}
     record = open_run(runs[-1]).record
     if record.status == "complete":
-        return {"state": "complete", "reason": "", "run": str(runs[-1]), "answer": await _answer(folder)}
+        return {"state": "complete", "reason": "", "run": str(runs[-1]), "answer": _answer(folder)}
     reason = said or record.error or f"its run is {record.status}"
     state = "failed" if ended.error and not _was_interrupted(ended) else "cut_off"
     return {"state": state, "reason": reason, "run": str(runs[-1]), "answer": ""}
@@ -211,11 +212,15 @@ def _was_interrupted(ended: Ended) -> bool:
     return ended.exit_code < 0 or ended.exit_code == _INTERRUPTED
 
 
-async def _answer(folder: Path) -> str:
-    """What the newest run of a folder says, in one line, as ``drivelab runs`` tells it."""
-    ended = await COMMANDS.ended(["runs", "--json"], runs=folder)
-    runs = ended.document.get("runs") or [{}]
-    return str(runs[0].get("in_short") or runs[0].get("answer") or "")
+def _keep_answer(folder: Path, ended: Ended) -> None:
+    """Keep what a command says in short: it is asked for again where it was lost on its way."""
+    if told := ended.document.get("in_short") or ended.document.get("answer"):
+        (folder / _ANSWER).write_text(str(told), encoding="utf-8")
+
+
+def _answer(folder: Path) -> str:
+    path = folder / _ANSWER
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _held(folder: Path) -> AbstractContextManager[int]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -55,7 +53,6 @@ class LocalCommands:
         tell: Callable[[str], None] | None = None,
         *,
         pass_fds: Sequence[int] = (),
-        runs: Path | None = None,
         name: str = "",
     ) -> Ended:
         """What a command came to.
@@ -68,8 +65,6 @@ class LocalCommands:
             Told each line that it writes about its progress.
         pass_fds : sequence of int
             Descriptors that it keeps open as long as it lives.
-        runs : Path, optional
-            Where it finds the runs that are kept.
         name : str
             By which it can be told something; without one its standard input is empty.
         """
@@ -82,7 +77,6 @@ class LocalCommands:
             stderr=asyncio.subprocess.PIPE,
             limit=_LINE_BYTES_MAX,
             pass_fds=tuple(pass_fds),
-            env=None if runs is None else {**os.environ, "DRIVELAB_RUNS": str(runs)},
             # Ctrl-C of a terminal that the worker has goes to the worker alone
             start_new_session=True,
             preexec_fn=_interrupted_with_parent,
