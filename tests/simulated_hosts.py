@@ -144,6 +144,7 @@ def _drive(serial: str) -> dict[str, Any]:
         "model": "SAMSUNG MZ7LH480HAHQ",
         "firmware": "GXA7801Q",
         "serials": [serial],
+        "wwn": None,
         "size_bytes": 480103981056,
         "is_rotational": False,
         "transport": "nvme",

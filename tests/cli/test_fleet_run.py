@@ -72,3 +72,15 @@ def test_a_list_may_name_hosts_that_are_not_meant_now(
     # what is wrong stands behind the list
     assert run(["fleet", "run", "queue-depth", "--only", "block_size=4KiB", *words]) == 2
     assert "error[P712]" in capsys.readouterr().err
+
+
+@pytest.mark.provokes("F903")
+def test_what_begins_together_is_measured_again_by_the_command_that_began_it(
+    hosts: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"drivelab fleet io --hosts {hosts} --operation read"
+    fleet = new_fleet(FleetWork("io", ("--operation", "read")), {"one": HostEntry()}, command_line=line)
+    assert run(["fleet", "resume", "LAST"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"  do:    {line}"
+    assert run(["fleet", "status", fleet.name]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == f"go on: {line}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -10,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-IO = ("io", "--operation", "read", "--count", "200", "--start-when-told", "--json")
+READ = ("--operation", "read")
+IO = ("io", "--count", "200", "--start-when-told", "--json")
 
 
-def started(target: Path) -> subprocess.Popen[str]:
+def started(target: Path, *options: str) -> subprocess.Popen[str]:
     """A workload that waits for its moment."""
-    words = [sys.executable, "-m", "drivelab", *IO, str(target)]
+    words = [sys.executable, "-m", "drivelab", *IO, *(options or READ), str(target)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(words, text=True, **pipes)  # type: ignore[call-overload]
     assert process.stderr is not None
@@ -55,3 +57,15 @@ def test_nothing_is_issued_where_nobody_says_when(target: Path, word: str) -> No
     printed, told = process.communicate(word)
     assert (process.returncode, printed) == (2, "")
     assert json.loads(told)["error"]["code"] == "U050"
+
+
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_a_file_that_was_laid_out_for_a_start_that_never_came_is_gone(tmp_path: Path, is_interrupted: bool) -> None:
+    process = started(tmp_path / "new.bin", "--operation", "write", "--size", "1MiB")
+    assert (tmp_path / "new.bin").stat().st_size == 2**20
+    if is_interrupted:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+    printed, _ = process.communicate("")
+    assert (process.returncode, printed) == (130 if is_interrupted else 2, "")
+    assert list(tmp_path.iterdir()) == []

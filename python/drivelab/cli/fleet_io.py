@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -17,10 +19,11 @@ from drivelab.cli.fleet_options import (
     reaching,
 )
 from drivelab.cli.fleet_sitting import exit_of, fleet_json, show_fleet, sitting
-from drivelab.fleet.erase_list import load_erase_list
+from drivelab.fleet.erase_list import EraseList, load_erase_list
 from drivelab.fleet.hosts import chosen_hosts, load_hosts
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.fleet_plan import FleetWork
+from drivelab.model.workload import Workload
 from drivelab.streams import make_console
 
 
@@ -56,9 +59,11 @@ def command(
     every = load_hosts(hosts)
     known = chosen_hosts(every, host or (), where=str(hosts))
     erasable = load_erase_list(erase_list, every, chosen=known)
-    require_understood(options or ())
+    if not require_understood(options or ()).writes:
+        # no consent is needed for it, so none is given
+        erasable = EraseList()
     work = FleetWork("io", (*(options or ()), "--start-when-told"))
-    book = FleetBook(new_fleet(work, known, out))
+    book = FleetBook(new_fleet(work, known, out, command_line=shlex.join(["drivelab", *sys.argv[1:]])))
     is_whole = sitting(book, reach, measure_together, erase_list=erasable, gathers=True, as_json=as_json)
     fleet = book.fleet
     done = [item for item in fleet.items.values() if item.gathered]
@@ -82,8 +87,8 @@ def command(
     return EXIT_NOT_TRUSTED if answer.voids else EXIT_OK
 
 
-def require_understood(words: Sequence[str]) -> None:
-    """Return only if ``drivelab io`` takes these options: what is wrong for every host is told before one is asked.
+def require_understood(words: Sequence[str]) -> Workload:
+    """The workload of options, if ``drivelab io`` takes them: what is wrong for every host is told before one is asked.
 
     Raises
     ------
@@ -93,9 +98,11 @@ def require_understood(words: Sequence[str]) -> None:
     from drivelab.cli.io_options import IoOptions, with_options_of
     from drivelab.cli.io_workload import workload_from
 
+    found: list[Workload] = []
+
     @with_options_of(IoOptions)
     def parsed(**typed: Any) -> None:
-        workload_from(IoOptions(**typed))
+        found.append(workload_from(IoOptions(**typed)))
 
     program = typer.Typer(add_completion=False)
     program.command()(parsed)
@@ -105,3 +112,4 @@ def require_understood(words: Sequence[str]) -> None:
             command.invoke(context)
     except typer.TyperException as error:
         raise DrivelabError("U006", " ".join(error.format_message().split()), do="drivelab io --help") from error
+    return found[0]

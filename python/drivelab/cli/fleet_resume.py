@@ -38,13 +38,17 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import open_fleet, unfinished_fleet
 
-    book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet())
+    book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet(_leave_out))
     print(f"going on with {book.fleet.name}", file=sys.stderr)
     erasable = load_erase_list(erase_list, None)
     if book.fleet.work.begins_together:
-        what = "what was to begin at one moment on all hosts cannot go on"
-        raise DrivelabError("F903", what, where=book.fleet.name, do="measure it again: drivelab fleet io")
+        what = "what begins at one moment on all hosts cannot go on, and is measured again as a whole"
+        raise DrivelabError("F903", what, where=book.fleet.name, do=book.fleet.command_line)
     is_whole = sitting(
         book, reach, lambda conductor: conductor.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
     )
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
+
+
+def _leave_out(name: str, error: DrivelabError) -> None:
+    print(f"left out: {name}: {error.what}", file=sys.stderr)

@@ -13,7 +13,7 @@ from drivelab.cli.fleet_live import telling
 from drivelab.cli.fleet_options import Reach
 from drivelab.model.errors import EXIT_FAILED, EXIT_OK
 from drivelab.model.fleet_hosts import HostEntry
-from drivelab.model.fleet_plan import FleetWork
+from drivelab.model.fleet_plan import FleetWork, seen_by_several
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def asked_of_each(
 
 def fleet_json(fleet: FleetRecord) -> dict[str, Any]:
     """A fleet as it is printed: as it is kept, and where."""
-    return fleet.to_json() | {"schema": SCHEMA, "directory": str(fleet.directory)}
+    shared = seen_by_several(fleet.items.values())
+    return fleet.to_json() | {"schema": SCHEMA, "directory": str(fleet.directory), "seen_by_several": shared}
 
 
 def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = False) -> int:
@@ -131,6 +132,11 @@ def show_plan(fleet: FleetRecord, *, as_json: bool) -> int:
     return EXIT_OK if is_possible else EXIT_FAILED
 
 
+def how_to_go_on(fleet: FleetRecord) -> str:
+    """The command that has measured what is missing; what begins together is measured again as a whole."""
+    return fleet.command_line if fleet.work.begins_together else f"drivelab fleet resume {fleet.name}"
+
+
 def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False, is_running: bool = False) -> int:
     """Print what became of a fleet; the exit code says whether all of it was measured."""
     from drivelab.report.terminal.fleet_run import fleet_run_lines
@@ -145,7 +151,7 @@ def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = Fal
             {name: (host.reason, host.notes) for name, host in fleet.hosts.items()},
             list(fleet.items.values()),
             plain=not console.encoding.startswith("utf"),
-            can_resume=not (fleet.work.begins_together or is_running),
+            go_on="" if is_running else how_to_go_on(fleet),
             can_compare=fleet.work.command == "run",
         )
         print("\n".join(lines))

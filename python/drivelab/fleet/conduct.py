@@ -239,8 +239,7 @@ class Conductor:
         for planned in await self.foresee_host(name):
             item = self.book.fleet.items[planned]
             if item.state != "complete":
-                serial = item.drive.get("serial", planned)
-                async with self._drives.setdefault(serial, asyncio.Lock()):
+                async with self._drives.setdefault(item.identity or planned, asyncio.Lock()):
                     item = await self.measure_item(item)
             if self.manner.gathers:
                 await self.gather_item(item)
@@ -273,6 +272,10 @@ class Conductor:
         if self.book.fleet.work.command == "run":
             items = [self.book.fleet.items[key] for key in keys]
             await asyncio.gather(*(plan(item) for item in items if item.state != "complete"))
+        elif self.book.fleet.work.begins_together:
+            for item in (self.book.fleet.items[key] for key in keys):
+                erases = ("everything on it",) if item.erase else ()
+                self.book.change(item.key, plan=ItemPlan(erases, item.erase))
         await self.census.may_begin(name, drives)
         return keys
 

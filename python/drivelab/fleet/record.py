@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -89,6 +89,8 @@ class FleetRecord:
         By key.
     created_utc : str
         When it was planned.
+    command_line : str
+        What was typed to begin it.
     """
 
     directory: Path
@@ -97,6 +99,7 @@ class FleetRecord:
     hosts: dict[str, HostRecord]
     items: dict[str, FleetItem] = field(default_factory=dict)
     created_utc: str = ""
+    command_line: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -149,14 +152,26 @@ class FleetRecord:
             "schema": SCHEMA,
             "name": self.name,
             "created_utc": self.created_utc,
+            "command_line": self.command_line,
             "work": self.work.to_json(),
             "hosts": {name: host.to_json() for name, host in self.hosts.items()},
             "items": [item.to_json() for item in self.items.values()],
         }
 
 
-def new_fleet(work: FleetWork, hosts: Mapping[str, HostEntry], parent: Path | None = None) -> FleetRecord:
+def new_fleet(
+    work: FleetWork, hosts: Mapping[str, HostEntry], parent: Path | None = None, *, command_line: str = ""
+) -> FleetRecord:
     """A fleet with a directory of its own, in which nothing is planned yet.
+
+    Parameters
+    ----------
+    work, hosts
+        What is done, and where.
+    parent : Path, optional
+        Where its directory is made; else where runs are kept.
+    command_line : str
+        What was typed to begin it.
 
     Raises
     ------
@@ -171,7 +186,7 @@ def new_fleet(work: FleetWork, hosts: Mapping[str, HostEntry], parent: Path | No
     make_directory(directory)
     created = now.isoformat(timespec="milliseconds")
     known = {name: HostRecord(entry) for name, entry in hosts.items()}
-    fleet = FleetRecord(directory, name, work, known, created_utc=created)
+    fleet = FleetRecord(directory, name, work, known, created_utc=created, command_line=command_line)
     fleet.keep()
     return fleet
 
@@ -198,6 +213,7 @@ def open_fleet(typed: str) -> FleetRecord:
             {name: HostRecord.from_json(host) for name, host in stored["hosts"].items()},
             {item.key: item for item in items},
             str(stored["created_utc"]),
+            str(stored.get("command_line", "")),
         )
     except OSError as error:
         raise DrivelabError("F903", f"there is no fleet {typed}: {error.strerror}", where=str(directory)) from error
@@ -206,8 +222,13 @@ def open_fleet(typed: str) -> FleetRecord:
         raise DrivelabError("F903", what, where=str(directory), do=_LIST) from error
 
 
-def unfinished_fleet() -> FleetRecord:
+def unfinished_fleet(leave_out: Callable[[str, DrivelabError], None]) -> FleetRecord:
     """The only fleet that is kept and not measured to its end: with several of them a user says which.
+
+    Parameters
+    ----------
+    leave_out : callable
+        Told the name of each that cannot be read, and why.
 
     Raises
     ------
@@ -215,7 +236,12 @@ def unfinished_fleet() -> FleetRecord:
         F903: there is none, or there are several.
     """
     kept = default_parent()
-    fleets = [open_fleet(str(path.parent)) for path in sorted(kept.glob(f"*/{FLEET_JSON}"))]
+    fleets = []
+    for path in sorted(kept.glob(f"*/{FLEET_JSON}")):
+        try:
+            fleets.append(open_fleet(str(path.parent)))
+        except DrivelabError as error:
+            leave_out(path.parent.name, error)
     unfinished = [fleet for fleet in fleets if not fleet.is_whole and not fleet.work.begins_together]
     if len(unfinished) == 1:
         return unfinished[0]

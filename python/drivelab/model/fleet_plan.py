@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -67,8 +67,8 @@ class FleetItem:
     erase : tuple of str
         What its owner typed.
     drive : mapping of str to str
-        Model, firmware and serial, as far as they are known; those of virtual machines often share a serial, which
-        is none then.
+        Model, firmware, serial and WWN, as far as they are known; those of virtual machines often share a serial,
+        which is none then.
     tags : mapping of str to str
         What the user says of its host; kept with its run.
     state : {'planned', 'measuring', 'complete', 'failed', 'cut_off'}
@@ -101,6 +101,11 @@ class FleetItem:
     now: str = ""
     plan: ItemPlan | None = None
 
+    @property
+    def identity(self) -> str:
+        """What no other drive has, whichever host sees it; empty where nothing is known of that kind."""
+        return self.drive.get("serial") or self.drive.get("wwn", "")
+
     def to_json(self) -> dict[str, Any]:
         """As it is stored: without the consent, which is typed anew each time."""
         return {**asdict(self), "erase": []}
@@ -109,6 +114,15 @@ class FleetItem:
     def from_json(cls, stored: Mapping[str, Any]) -> FleetItem:
         """From what `to_json` made; ValueError where it is something else."""
         return _FLEET_ITEM.validate_python(stored)
+
+
+def seen_by_several(items: Iterable[FleetItem]) -> dict[str, list[str]]:
+    """Drives that several hosts see: the keys of their items, by serial or WWN."""
+    found: dict[str, dict[str, str]] = {}
+    for item in items:
+        if item.identity:
+            found.setdefault(item.identity, {}).setdefault(item.host, item.key)
+    return {identity: list(keys.values()) for identity, keys in found.items() if len(keys) > 1}
 
 
 def is_done(reasons: Mapping[str, str], items: Mapping[str, FleetItem]) -> bool:

@@ -72,8 +72,8 @@ def serial_of(drive: Drive) -> str:
 def _item_of_drive(host: str, drive: Drive, erase: tuple[str, ...], shared: Collection[str]) -> FleetItem:
     serial = serial_of(drive)
     name = f"{serial}-{drive['name']}" if serial in shared else serial
-    own = serial if drive["serials"] and not drive["virtual"] else None
-    facts = {"model": drive["model"], "firmware": drive["firmware"], "serial": own}
+    own, wwn = (None, None) if drive["virtual"] else (serial if drive["serials"] else None, drive["wwn"])
+    facts = {"model": drive["model"], "firmware": drive["firmware"], "serial": own, "wwn": wwn}
     known = {key: str(value) for key, value in facts.items() if value}
     return FleetItem(f"{host}/{_slug(name)}", host, drive["path"], erase, known)
 

@@ -46,9 +46,11 @@ class ToldStart:
         ------
         DrivelabError
             U050: the standard input ended, or held no moment.
+        KeyboardInterrupt
+            It was interrupted before a moment was told: nothing was measured, and what was made for it goes.
         """
-        if stop is not None and stop.is_set():
-            return {}
+        if self.asked_unix_ns is None and stop is not None and stop.is_set():
+            raise KeyboardInterrupt
         if self.asked_unix_ns is None:
             do = "write the moment there, in nanoseconds since 1970, once it says that it is ready"
             raise DrivelabError("U050", "the standard input does not say when to begin", do=do)

@@ -135,17 +135,28 @@ def test_the_only_fleet_that_is_unfinished_is_meant_and_several_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    left_out: list[str] = []
+
+    def unfinished() -> FleetRecord:
+        return unfinished_fleet(lambda name, error: left_out.append(f"{name}: {error.what}"))
+
     with pytest.raises(DrivelabError, match="no fleet is unfinished"):
-        unfinished_fleet()
+        unfinished()
     first = new_fleet(WORK, {"one": ENTRY}, tmp_path).with_items([ITEM])
     first.keep()
     with pytest.raises(DrivelabError, match="no fleet is unfinished"):
-        unfinished_fleet()
+        unfinished()
     replace(first, items={}).keep()
-    assert unfinished_fleet().name == first.name
+    assert unfinished().name == first.name
+    damaged = new_fleet(WORK, {"one": ENTRY}, tmp_path)
+    (damaged.directory / FLEET_JSON).write_text("{")
+    assert left_out == []
+    assert unfinished().name == first.name
+    assert len(left_out) == 1
+    assert left_out[0].startswith(f"{damaged.name}: fleet.json is damaged: ")
     second = new_fleet(WORK, {"one": ENTRY}, tmp_path)
     with pytest.raises(DrivelabError, match="2 fleets are unfinished") as caught:
-        unfinished_fleet()
+        unfinished()
     assert caught.value.code == "F903"
     assert first.name in caught.value.do
     assert second.name in caught.value.do

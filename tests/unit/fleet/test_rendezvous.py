@@ -34,6 +34,14 @@ def test_nobody_begins_where_one_cannot() -> None:
         meeting.fails("b", "no space")
         await meeting.moment()
 
+    async def look() -> None:
+        meeting = Rendezvous(["a", "b"])
+        meeting.require_possible()
+        meeting.fails("b", "no space")
+        meeting.require_possible()
+
+    with pytest.raises(NotTogether, match="b could not: no space"):
+        in_own_loop(look())
     with pytest.raises(NotTogether, match="b could not: no space"):
         in_own_loop(meet())
 

@@ -9,7 +9,7 @@ import pytest
 
 from drivelab.fleet import host_tasks
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
-from drivelab.model.fleet_plan import FleetItem, FleetWork
+from drivelab.model.fleet_plan import FleetItem, FleetWork, seen_by_several
 from drivelab.plan.fleet import items_of_host, rule_text, unmet_rules
 
 
@@ -18,6 +18,7 @@ def drive(name: str, *serials: str, **facts: Any) -> dict[str, Any]:
         "name": name,
         "path": f"/dev/{name}",
         "serials": list(serials),
+        "wwn": None,
         "model": "Fast 1",
         "firmware": "F1",
         "transport": "nvme",
@@ -124,3 +125,17 @@ def test_what_is_said_of_a_host_is_said_of_each_of_its_runs() -> None:
     assert item.tags == {"rack": "r07"}
     words = host_tasks._words(Path("/runs"), item, FleetWork("check"), "")
     assert words[words.index("--tag") + 1] == "rack=r07"
+
+
+def test_a_drive_that_several_hosts_see_is_known_by_its_serial_or_else_by_its_wwn() -> None:
+    rule = HostEntry(drives=(DriveRule(),))
+
+    def seen(*drives: dict[str, Any]) -> dict[str, list[str]]:
+        found = [items_of_host(host, rule, drives, lambda _host, _drive: ()) for host in ("a", "b")]
+        return seen_by_several(item for of_host in found for item in of_host)
+
+    assert seen(drive("sda", "S1", wwn="naa.1")) == {"S1": ["a/S1", "b/S1"]}
+    assert seen(drive("sda", wwn="naa.1")) == {"naa.1": ["a/sda", "b/sda"]}
+    # two ways of one host to it are no two hosts
+    assert seen(drive("sda", "S1"), drive("sdb", "S1")) == {"S1": ["a/S1-sda", "b/S1-sda"]}
+    assert seen(drive("sda"), drive("vda", "QM00001", virtual="QEMU", wwn="naa.2")) == {}

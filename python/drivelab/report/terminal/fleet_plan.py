@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from drivelab.model.fleet_plan import FleetItem, ItemPlan
-from drivelab.model.names import counted
+from drivelab.model.fleet_plan import FleetItem, ItemPlan, seen_by_several
+from drivelab.model.names import counted, names_in_words
 from drivelab.model.units import format_bytes, format_wait_ns
 from drivelab.report.terminal.wrapped import WIDTH, fitted, table_lines, wrapped
 
@@ -78,12 +78,8 @@ def _sentence(items: Sequence[FleetItem]) -> str:
 def _row(item: FleetItem) -> tuple[str, ...]:
     plan = _plan(item)
     erases = ", ".join(plan.consents or plan.erases) or "nothing"
-    return (
-        item.key,
-        erases,
-        format_bytes(plan.bytes_written),
-        format_wait_ns(plan.expected_ns) if plan.expected_ns else "-",
-    )
+    written = format_bytes(plan.bytes_written) if plan.bytes_written else "-"
+    return item.key, erases, written, format_wait_ns(plan.expected_ns) if plan.expected_ns else "-"
 
 
 def _reasons(
@@ -108,6 +104,8 @@ def _reasons(
             found.setdefault(note, []).append(name)
     for reason, keys in found.items():
         yield f"{_some(keys)}: {reason}"
+    for keys in seen_by_several(items).values():
+        yield f"{names_in_words(keys)} are one drive: it is measured from one host after the other"
     if unknown_lines:
         yield f"{_some(unknown_lines)} of the erase list: no drive of the hosts that have answered"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from drivelab.model.fleet_plan import NOT_TOGETHER, FleetItem, is_done
-from drivelab.model.names import counted
+from drivelab.model.fleet_plan import NOT_TOGETHER, FleetItem, is_done, seen_by_several
+from drivelab.model.names import counted, names_in_words
 from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, one_line, table_lines, wrapped
 
 _ROWS_MAX = 40
@@ -22,7 +22,7 @@ def fleet_run_lines(
     items: Sequence[FleetItem],
     *,
     plain: bool,
-    can_resume: bool = True,
+    go_on: str = "",
     can_compare: bool = True,
 ) -> list[str]:
     """A sentence, what is not measured and why, and a line for each target that is.
@@ -37,8 +37,10 @@ def fleet_run_lines(
         What is measured.
     plain : bool
         Whether the terminal knows ASCII only.
-    can_resume, can_compare : bool
-        Whether what is missing can be measured later, and whether the runs can be set beside each other.
+    go_on : str
+        The command that has measured what is missing; empty while it is measured.
+    can_compare : bool
+        Whether the runs can be set beside each other.
     """
     lines = wrapped(_sentence(title, hosts, items), WIDTH, plain)
     missing = list(_missing(hosts, items))
@@ -56,10 +58,8 @@ def fleet_run_lines(
     lines.append("")
     if can_compare and any(item.gathered for item in items):
         lines.append(f"compare the drives: drivelab fleet report {name}")
-    if can_resume and not is_done(
-        {host: reason for host, (reason, _) in hosts.items()}, {one.key: one for one in items}
-    ):
-        lines.append(f"go on: drivelab fleet resume {name}")
+    if go_on and not is_done({host: reason for host, (reason, _) in hosts.items()}, {one.key: one for one in items}):
+        lines.append(f"go on: {go_on}")
     return [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
 
 
@@ -97,6 +97,8 @@ def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[Fle
     for item in items:
         if item.state in ("failed", "cut_off") and item.reason != hosts.get(item.host, ("", ()))[0]:
             by_reason.setdefault(item.reason, []).append(item.key)
+    for keys in seen_by_several(items).values():
+        yield f"{names_in_words(keys)} are one drive: it is measured from one host after the other"
     for reason, keys in by_reason.items():
         more = f" and {len(keys) - _NAMED_MAX} more" if len(keys) > _NAMED_MAX else ""
         yield f"{', '.join(keys[:_NAMED_MAX])}{more}: {reason}"

@@ -30,7 +30,7 @@ def test_what_is_erased_comes_first_and_a_host_takes_as_long_as_its_drives_toget
         "  target  erases        writes  about",
         "  fir/S1  S1           954 MiB  1 min",
         "  fir/S2  S2+contents  954 MiB  1 min",
-        "  fir/S0  nothing          0 B   30 s",
+        "  fir/S0  nothing            -   30 s",
     ]
 
 

@@ -13,7 +13,7 @@ def item(host: str, name: str = "S1", **changes: Any) -> FleetItem:
 
 
 def lines(hosts: dict[str, tuple[str, tuple[str, ...]]], *items: FleetItem) -> list[str]:
-    return fleet_run_lines("F", "queue-depth", hosts, items, plain=True)
+    return fleet_run_lines("F", "queue-depth", hosts, items, plain=True, go_on="drivelab fleet resume F")
 
 
 def test_all_that_is_measured_is_told_in_a_line_each() -> None:
@@ -75,3 +75,9 @@ def test_done_is_when_all_is_measured_and_all_answered() -> None:
     assert not is_done({"one": "it has left"}, whole)
     assert not is_done({"one": ""}, {})
     assert not is_done({"one": ""}, whole | {"one/S2": item("one", "S2", state="failed")})
+
+
+def test_a_drive_that_several_hosts_see_is_told_as_one() -> None:
+    items = [item(host, state="complete", answer="2 us", drive={"serial": "S1"}) for host in ("fir", "oak")]
+    found = lines({"fir": ("", ()), "oak": ("", ())}, *items)
+    assert found[2] == "- fir/S1 and oak/S1 are one drive: it is measured from one host after the other"
