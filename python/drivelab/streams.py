@@ -21,6 +21,8 @@ from drivelab.model.units import glued
 if TYPE_CHECKING:
     from rich.console import Console
 
+# what of the environment has a command say its progress on stderr as lines of JSON
+PROGRESS_AS_JSON = {"DRIVELAB_PROGRESS": "json"}
 # the terminal was closed, its reader is gone, the descriptor is closed
 _GONE = (errno.EIO, errno.EPIPE, errno.EBADF)
 # a terminal that says it is narrower is not believed: no plot could be shown, and in no column nothing at all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from drivelab.fleet.book import FleetBook
 
 _DRAWN_PER_S = 2
+# all items are looked at for it
+_STANDING_AFTER_S = 1.0
 
 
 class Teller(Protocol):
@@ -34,7 +37,9 @@ class Teller(Protocol):
 def telling(book: FleetBook, *, as_json: bool) -> Iterator[Teller]:
     """Whoever tells how a fleet goes, while the block runs."""
     if as_json:
-        yield _JsonTeller(book)
+        events = _JsonTeller(book)
+        yield events
+        events.tell_standing()
         return
     teller = _LineTeller(book)
     if not sys.stderr.isatty():
@@ -55,9 +60,8 @@ def _drawn(book: FleetBook) -> Iterator[None]:
     plain = not console.encoding.startswith("utf")
 
     def look() -> Text:
-        fleet = book.fleet
-        gone = sum(bool(host.reason) for host in fleet.hosts.values())
-        lines = live_lines(list(fleet.items.values()), gone, console.width, console.height, plain=plain)
+        items = list(book.fleet.items.values())
+        lines = live_lines(book.standing(), items, console.width, console.height, plain=plain)
         return Text("\n".join(lines), no_wrap=True, overflow="crop")
 
     with Live(console=console, transient=True, refresh_per_second=_DRAWN_PER_S, get_renderable=look):
@@ -102,6 +106,7 @@ class _JsonTeller:
 
     def __init__(self, book: FleetBook) -> None:
         self._book = book
+        self._told_at = 0.0
 
     def tell(self, key: str) -> None:
         """Say what became of an item, or of a host."""
@@ -114,6 +119,13 @@ class _JsonTeller:
             names = ("state", "reason", "now", "answer", "run", "gathered")
             event = {"host": item.host, "item": key, **{name: getattr(item, name) for name in names}}
         self._line(event)
+        if time.monotonic() - self._told_at >= _STANDING_AFTER_S:
+            self.tell_standing()
+
+    def tell_standing(self) -> None:
+        """Say how the fleet stands."""
+        self._told_at = time.monotonic()
+        self._line({"fleet": self._book.standing().to_json()})
 
     def announce(self, hosts: Sequence[str], unknown_lines: Sequence[str]) -> None:
         """Say what hosts are going to do."""

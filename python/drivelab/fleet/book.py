@@ -11,7 +11,12 @@ from typing import Any
 
 from drivelab.fleet.record import FleetRecord
 from drivelab.model.fleet_plan import FleetItem
+from drivelab.model.fleet_standing import FleetStanding, Pace, standing_of
 
+# lines of progress of all hosts together, how soon one tells another, and after how many of these it is of the past
+_LINES_PER_S, _TELL_AFTER_S, _FRESH_FOR = 100, 0.5, 4
+# hosts measure rates over a second
+_FRESH_S_MIN = 5.0
 # what is lost with the second is asked for again: the hosts know it
 _KEEP_AFTER_S = 1.0
 # a large fleet takes a while to be written: of the processor's time one part of these
@@ -38,6 +43,7 @@ class FleetBook:
         self.fleet = replace(fleet, hosts=dict(fleet.hosts), items={})
         self._keeps = keeps
         self._is_changed = False
+        self._paces: dict[str, Pace] = {}
         self._of_host: dict[str, dict[str, None]] = {}
         self.add(fleet.items)
 
@@ -50,6 +56,23 @@ class FleetBook:
         item = replace(self.fleet.items[key], **changes)
         self.add({key: item})
         return item
+
+    @property
+    def tell_after_s(self) -> float:
+        """How soon one host tells another line of progress."""
+        return max(_TELL_AFTER_S, len(self.fleet.hosts) / _LINES_PER_S)
+
+    def hear(self, key: str, news: Mapping[str, Any]) -> None:
+        """Note how fast an item is measured, where a host tells it."""
+        if "left_ns" in news:
+            numbers = {name: news[name] for name in ("left_ns", "operations_per_s", "bytes_per_s")}
+            self._paces[key] = Pace(time.monotonic(), **numbers)
+
+    def standing(self) -> FleetStanding:
+        """How the fleet stands now."""
+        reasons = {name: host.reason for name, host in self.fleet.hosts.items()}
+        fresh_s = max(_FRESH_S_MIN, _FRESH_FOR * self.tell_after_s)
+        return standing_of(reasons, self.fleet.items, self._paces, time.monotonic(), fresh_s)
 
     def add(self, items: Mapping[str, FleetItem]) -> None:
         """Add items, or put others in their place."""

@@ -37,9 +37,6 @@ _ASK_WITHIN_S = 60
 _PLANNED_AT_ONCE, _PLAN_WITHIN_S = 4, 600
 # of the time to join, what the host itself tries for: the rest is to say why it could not
 _OWN_SHARE = 0.75
-# lines of progress of all hosts together, and how soon one host tells another
-_LINES_PER_S = 100
-_TELL_AFTER_S = 0.5
 _CLOCK_QUESTIONS = 5
 # what makes dates of runs wrong
 _CLOCK_OFF_NS = 2_000_000_000
@@ -321,7 +318,7 @@ class Conductor:
         """
         book, work = self.book, self.book.fleet.work
         self.change(item.key, state="measuring", reason="", now="")
-        arguments = ({**item.to_json(), "erase": item.erase}, work.to_json(), self._tell_after_s())
+        arguments = ({**item.to_json(), "erase": item.erase}, work.to_json(), book.tell_after_s)
         try:
             answer = await self.centre.ask(
                 item.host, host_tasks.measure, book.fleet.name, *arguments, within_s=self.manner.item_s
@@ -333,9 +330,6 @@ class Conductor:
         if answer["reason"].startswith(NOT_TOLD):
             answer |= {"state": "planned", "reason": ""}
         return self.change(item.key, **answer | {"reason": _as_listed(answer["reason"], item.host)}, now="")
-
-    def _tell_after_s(self) -> float:
-        return max(_TELL_AFTER_S, len(self.book.fleet.hosts) / _LINES_PER_S)
 
     async def gather_item(self, item: FleetItem) -> None:
         """Bring the run of a target here, if it is complete and not here yet."""
@@ -361,6 +355,7 @@ class Conductor:
 
     def _hear(self, news: Mapping[str, Any]) -> None:
         if news["fleet"] == self.book.fleet.name and news["item"] in self.book.fleet.items:
+            self.book.hear(news["item"], news)
             self.change(news["item"], now=news["line"])
             if news["line"] == host_tasks.READY and news["item"] in self.ready:
                 self.ready[news["item"]].set()

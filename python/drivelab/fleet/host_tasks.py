@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import os
 import re
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -242,11 +243,18 @@ def _teller(fleet: str, key: str, tell_after_s: float) -> Callable[[str], None]:
     def tell(line: str) -> None:
         nonlocal told_at
         now = time.monotonic()
-        if line == READY or (now - told_at >= tell_after_s and not line.startswith("{")):
+        if line == READY or (now - told_at >= tell_after_s and not line.startswith('{"error"')):
             told_at = now
-            tell_them({"fleet": fleet, "item": key, "line": line})
+            tell_them({"fleet": fleet, "item": key, **_progress(line)})
 
     return tell
+
+
+def _progress(line: str) -> dict[str, Any]:
+    """What a line on stderr tells: of a command that was asked to, also rates and the time left."""
+    with suppress(ValueError, KeyError, TypeError):
+        return dict(json.loads(line)["progress"])
+    return {"line": line}
 
 
 def _digest(path: Path) -> str:

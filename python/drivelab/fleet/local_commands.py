@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+from drivelab.streams import PROGRESS_AS_JSON
 
 _PR_SET_PDEATHSIG = 1
 # a plan of a thousand steps, and every number of theirs
@@ -77,6 +80,7 @@ class LocalCommands:
             stderr=asyncio.subprocess.PIPE,
             limit=_LINE_BYTES_MAX,
             pass_fds=tuple(pass_fds),
+            env=os.environ | PROGRESS_AS_JSON if tell else None,
             # Ctrl-C of a terminal that the worker has goes to the worker alone
             start_new_session=True,
             preexec_fn=_interrupted_with_parent,

@@ -17,6 +17,7 @@ from drivelab.model.workload import Limits, Workload
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.time_left import SHARE_MIN, AwaitedStep, TimeLeft
 from drivelab.run.engine import Progress, ProgressListener
+from drivelab.run.progress_events import ProgressEvents, are_wanted
 from drivelab.run.progress_lines import Look, finished_line, left_text, live_lines, now_texts
 from drivelab.streams import for_person, make_console
 
@@ -75,6 +76,7 @@ class RunProgress:
         self._now: tuple[str, ...] = ()
         self._preparation = ""
         self._found: dict[str, str] = {}
+        self._events = ProgressEvents(self._stream, now_ns, self._look_and_left) if are_wanted() else None
         self._live: Any = None
         if self._stream.isatty():
             self._live = self._live_on(make_console(self._stream))
@@ -133,6 +135,8 @@ class RunProgress:
         """Something is being done for a step."""
         self._end_filling()
         self._now = (what,)
+        if self._events is not None:
+            self._events.pauses()
 
     def begins(self, number: int) -> None:
         """A step begins; numbers are from 1."""
@@ -146,6 +150,8 @@ class RunProgress:
         self._now = now_texts(progress)
         if self._current is not None:
             self._current_share = share_done(self._current.limits, progress)
+        if self._events is not None:
+            self._events.measures(progress)
         return True
 
     def done(self, number: int, summary: TrialSummary) -> None:
@@ -179,12 +185,16 @@ class RunProgress:
 
     def look(self) -> Look:
         """What is to be shown now."""
+        return self._look_and_left()[0]
+
+    def _look_and_left(self) -> tuple[Look, int | None]:
+        """What is to be shown now, and the time left; None where that is not known."""
         left_ns, spent_ns, current = self._left_ns(), self._now_ns() - self._begun_ns, self._current
         is_known = self._current_share > SHARE_MIN or any(step.expected_ns for step in self._steps)
         if is_known:
             # what is over stays over, also when the rest turns out to be longer
             self._shown_share = max(self._shown_share, spent_ns / max(1, spent_ns + left_ns))
-        return Look(
+        shown = Look(
             title=self._title,
             share=self._shown_share,
             left=left_text(left_ns) if is_known else "",
@@ -193,6 +203,7 @@ class RunProgress:
             now=self._now,
             found=tuple(self._found.values()),
         )
+        return shown, left_ns if is_known else None
 
     def _place(self, number: int) -> str:
         """Which of the steps it is; while rounds may end early their count is a maximum."""

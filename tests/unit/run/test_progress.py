@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,7 @@ from drivelab.plan.time_left import AwaitedStep
 from drivelab.run.engine import Progress
 from drivelab.run.progress import RunProgress, found_text, share_done
 from drivelab.run.progress_lines import Look, finished_line, left_text, live_lines, now_texts
+from drivelab.streams import PROGRESS_AS_JSON
 
 S = 10**9
 LOOK = Look(
@@ -257,3 +260,41 @@ def test_a_reader_that_has_gone_away_does_not_end_a_run(plan: Plan) -> None:
     progress = RunProgress("run", awaited_of_run(plan), Deaf())
     progress.preparing("putting everything back")
     progress.failed(1, DrivelabError("E305", "it failed"))
+
+
+def test_who_asked_for_it_hears_rates_of_now_and_the_time_left_as_lines_of_json(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in PROGRESS_AS_JSON.items():
+        monkeypatch.setenv(name, text)
+    clock, stream = Clock(), io.StringIO()
+    progress = RunProgress("run", awaited_of_run(plan), stream, now_ns=clock)
+
+    def told() -> list[dict[str, Any]]:
+        lines = [json.loads(line)["progress"] for line in stream.getvalue().splitlines() if line.startswith("{")]
+        stream.seek(0)
+        stream.truncate()
+        return lines
+
+    def measured(seconds: float, count: int) -> None:
+        clock.now_ns = round((8 + seconds) * S)
+        counts = {"write": count}
+        progress.goes_on(Progress(round(seconds * S), False, counts, {"write": 4096 * count}, {}, round(seconds * S)))
+
+    with progress:
+        progress.begins(1)
+        (first,) = told()
+        assert (first["operations_per_s"], first["line"].split("  ")[1:2]) == (0, ["getting ready"])
+        assert first["left_ns"] > 0
+        measured(1, 1000)
+        measured(1.5, 1500)
+        measured(2.5, 4000)
+        one, two = told()
+        assert (one["operations_per_s"], one["bytes_per_s"]) == (1000, 4096e3)
+        assert (two["operations_per_s"], two["bytes_per_s"]) == (2000, 8192e3)
+        # at once, since nothing is measured any more
+        progress.doing("counting its commands")
+        progress.doing("and something else")
+        (paused,) = told()
+        assert (paused["operations_per_s"], paused["bytes_per_s"]) == (0, 0)
+        assert paused["line"].count("counting its commands") == 1

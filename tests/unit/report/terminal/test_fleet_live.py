@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drivelab.model.fleet_plan import FleetItem
-from drivelab.report.terminal.fleet_live import live_lines
+from drivelab.model.fleet_standing import FleetStanding
+from drivelab.report.terminal.fleet_live import live_lines, standing_text
 
 
 def item(number: int, state: str, now: str = "") -> FleetItem:
     return FleetItem(f"h{number}/d", f"h{number}", "/dev/sda", state=state, now=now)  # type: ignore[arg-type]
 
 
+def standing(**changes: Any) -> FleetStanding:
+    known: dict[str, Any] = dict.fromkeys(FleetStanding.__slots__, 0)
+    return FleetStanding(**known | {"is_of_bytes": False, "left_ns": None} | changes)
+
+
 def test_the_head_counts_and_each_target_at_work_has_a_line() -> None:
     items = [item(1, "complete"), item(2, "measuring", "step 3 of 17"), item(3, "measuring"), item(4, "failed")]
-    assert list(live_lines([*items, item(5, "cut_off")], 1, 100, 24, plain=True)) == [
+    told = standing(targets=5, complete=1, measuring=2, failed=1, cut_off=1, hosts_gone=1)
+    assert list(live_lines(told, items, 100, 24, plain=True)) == [
         "1 of 5 targets measured, 2 at work, 1 failed, 1 cut off, 1 host gone",
         "  h2/d  step 3 of 17",
         "  h3/d  beginning",
     ]
 
 
+def test_the_head_has_the_rate_of_all_that_tell_one_and_the_time_left() -> None:
+    at_work = {"targets": 40, "complete": 12, "measuring": 8, "waiting": 20, "hosts_awaited": 3}
+    rates = {"operations_per_s": 1200.0, "bytes_per_s": 4.2e9, "paced": 8, "left_ns": 12 * 60 * 10**9}
+    assert standing_text(standing(**at_work, **rates, is_of_bytes=True)) == (
+        "12 of 40 targets measured, 8 at work (4.2 GB/s), 20 waiting, 3 hosts awaited; about 12 min left"
+    )
+    some = standing_text(standing(**at_work, **rates | {"paced": 5, "operations_per_s": 98500.0, "left_ns": None}))
+    assert some == "12 of 40 targets measured, 8 at work (98 500 I/O/s of 5), 20 waiting, 3 hosts awaited"
+
+
 def test_no_more_lines_than_the_terminal_has_and_none_wider() -> None:
     items = [item(number, "measuring", "step 1 of 2, " + "a long name " * 10) for number in range(1000)]
-    lines = list(live_lines(items, 0, 60, 20, plain=True))
+    lines = list(live_lines(standing(targets=1000, measuring=1000), items, 60, 20, plain=True))
     assert len(lines) < 20
     assert max(map(len, lines)) <= 60
     assert lines[-1] == "  and 984 more"
