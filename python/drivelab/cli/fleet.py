@@ -54,7 +54,7 @@ COMMANDS = (
     Command(
         "fleet keys",
         "Certificates for hosts that are not started over ssh.",
-        ("fleet keys ./fleet-keys",),
+        ("fleet keys ./fleet-keys", "fleet keys ./fleet-keys --hosts hosts.toml"),
     ),
     Command(
         "fleet worker",

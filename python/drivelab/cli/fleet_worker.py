@@ -70,10 +70,12 @@ async def _as_started() -> str:
 
 
 async def _by_itself(address: str, keys: Path, name: str, silent_s: float, join_s: float) -> str:
-    from drivelab.fleet.certificates import read_keys
+    from drivelab.fleet.certificates import read_keys, require_own_keys
     from drivelab.fleet.host import Joining, be_host
 
-    return await be_host(Joining(address, name, read_keys(keys, "host"), silent_s, join_s), _joined)
+    own = read_keys(keys, "host")
+    require_own_keys(own, name, keys)
+    return await be_host(Joining(address, name, own, silent_s, join_s), _joined)
 
 
 def _joined() -> None:

@@ -39,7 +39,7 @@ class Centre:
         self._numbers = itertools.count()
         # by number: which address was asked, and who waits for its answer
         self._asked: dict[int, tuple[str, asyncio.Future[Any]]] = {}
-        self._hear: Callable[[Mapping[str, Any]], None] = lambda _: None
+        self._hear: Callable[[str, Mapping[str, Any]], None] = lambda _host, _news: None
 
     @asynccontextmanager
     async def opened(self, keys: Keys, address: str, port: int, silent_s: float) -> AsyncIterator[None]:
@@ -72,8 +72,8 @@ class Centre:
         assert self._scheduler is not None
         return str(self._scheduler.address)
 
-    def listen(self, hear: Callable[[Mapping[str, Any]], None]) -> None:
-        """Hear how far hosts are."""
+    def listen(self, hear: Callable[[str, Mapping[str, Any]], None]) -> None:
+        """Hear how far hosts are: the name of each, and what it tells."""
         self._hear = hear
 
     def is_here(self, host: str) -> bool:
@@ -170,9 +170,10 @@ class Centre:
         else:
             waiting.set_exception(DrivelabError(**error))
 
-    def told(self, news: Mapping[str, Any]) -> None:
+    def told(self, address: str, news: Mapping[str, Any]) -> None:
         """A host tells how far it is."""
-        self._hear(news)
+        if host := self._hosts.get(address):
+            self._hear(host, news)
 
 
 @asynccontextmanager

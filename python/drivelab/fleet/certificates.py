@@ -1,14 +1,16 @@
 """Certificates of a fleet: who asks proves to be that, hosts prove to be of the fleet, and nobody else is heard.
 
-One authority signs one certificate for whoever asks and one for the hosts. A fleet that
-starts its hosts over ssh makes both when it begins, and hands them over there; they are
-kept in memory alone. Hosts that are started by others read them from a directory.
+One authority signs a certificate for whoever asks and one for each host, which has the host's name in it, so that
+it can join as no other; where names are not known, one for all hosts. A fleet that starts its hosts over ssh makes
+them when it begins, and hands them over there; they are kept in memory alone. Hosts that are started by others
+read them from a directory.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
 
 _AUTHORITY = "drivelab fleet authority"
 CONTROLLER, _HOST = "drivelab fleet controller", "drivelab fleet host"
+# of keys that any host may have
+ANY = ""
 _BYTES_MAX = 64 * 1024
 # clocks of hosts may be off; those that are off by more are told
 _BEFORE, _KEPT_FOR, _MADE_FOR_ONE = timedelta(days=2), timedelta(days=366), timedelta(days=31)
-_FILES = ("authority.pem", "controller.pem", "controller.key", "host.pem", "host.key")
+_AUTHORITY_FILE = "authority.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +68,21 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class FleetKeys:
-    """Those of the side that asks, and those of its hosts."""
+    """Those of the side that asks, and those of its hosts by their names; those of `ANY` are for all that have none."""
 
     controller: Keys
-    host: Keys
+    hosts: Mapping[str, Keys]
 
 
-def new_keys(kept_for: timedelta = _MADE_FOR_ONE) -> FleetKeys:
-    """Keys of a new authority, whose own key is forgotten at once: it signs these two and no other.
+def new_keys(hosts: Iterable[str] = (ANY,), kept_for: timedelta = _MADE_FOR_ONE) -> FleetKeys:
+    """Keys of a new authority, whose own key is forgotten at once: it signs these and no other.
+
+    Parameters
+    ----------
+    hosts : iterable of str
+        Names of the hosts.
+    kept_for : timedelta
+        How long they are valid.
 
     Raises
     ------
@@ -83,12 +94,40 @@ def new_keys(kept_for: timedelta = _MADE_FOR_ONE) -> FleetKeys:
 
     signing = ec.generate_private_key(ec.SECP256R1())
     authority = _certificate(_AUTHORITY, signing, None, kept_for)
-    made = []
-    for role in (CONTROLLER, _HOST):
+    pem = _pem(authority)
+
+    def signed(subject: str) -> Keys:
         own = ec.generate_private_key(ec.SECP256R1())
-        certificate = _certificate(role, own, (authority, signing), kept_for)
-        made.append(Keys(_pem(authority), _pem(certificate), _key_pem(own)))
-    return FleetKeys(*made)
+        return Keys(pem, _pem(_certificate(subject, own, (authority, signing), kept_for)), _key_pem(own))
+
+    return FleetKeys(signed(CONTROLLER), {name: signed(f"{_HOST} {name}".strip()) for name in hosts})
+
+
+def may_join_as(subject: str, name: str) -> bool:
+    """Whether who has a certificate of this subject, which was verified, may join as the host of a name."""
+    return subject in (_HOST, f"{_HOST} {name}")
+
+
+def require_own_keys(keys: Keys, name: str, directory: Path) -> None:
+    """Return only if a host may join by its name with these keys; who asks would not say why it may not.
+
+    Raises
+    ------
+    DrivelabError
+        F904: they are no certificate, or that of another host.
+    """
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    where = str(directory / "host.pem")
+    try:
+        subject = x509.load_pem_x509_certificate(keys.certificate.encode()).subject
+    except ValueError as error:
+        raise DrivelabError("F904", "no key: no certificate", where=where) from error
+    known = str(subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
+    if not may_join_as(known, name):
+        what = f"these keys are not of {name}, but of {known.removeprefix(f'{_HOST} ')}"
+        raise DrivelabError("F904", what, where=where, do="name the host as its keys do: --name NAME")
 
 
 def common_name(certificate: Mapping[str, Any]) -> str:
@@ -97,27 +136,40 @@ def common_name(certificate: Mapping[str, Any]) -> str:
     return str(parts.get("commonName", ""))
 
 
-def write_keys(directory: Path) -> list[Path]:
+def write_keys(directory: Path, hosts: Iterable[str] = (ANY,)) -> list[Path]:
     """Make keys that are kept in files, which only their owner may read.
+
+    Parameters
+    ----------
+    directory : Path
+        Where to.
+    hosts : iterable of str
+        Names of the hosts, each of which gets a directory below that; without names all share what lies in it.
 
     Raises
     ------
     DrivelabError
         F904: there are some already. S501 to S503: they cannot be written.
     """
-    paths = [directory / name for name in _FILES]
-    if taken := [path for path in paths if path.exists()]:
-        do = f"name another directory, or remove them first: rm {directory}/*.pem {directory}/*.key"
+    made = new_keys(hosts, _KEPT_FOR)
+    texts = _files(directory, "controller", made.controller)
+    for name, keys in made.hosts.items():
+        texts |= _files(directory / name, "host", keys)
+    if taken := [path for path in texts if path.exists()]:
+        do = f"name another directory, or remove this one first: rm -r {shlex.quote(str(directory))}"
         raise DrivelabError("F904", "there are keys already", where=str(taken[0]), do=do)
-    made = new_keys(_KEPT_FOR)
-    make_directory(directory)
-    directory.chmod(0o700)
-    texts = (made.controller.authority, *_own(made.controller), *_own(made.host))
-    for path, text in zip(paths, texts, strict=True):
+    for path, text in texts.items():
+        make_directory(path.parent)
+        path.parent.chmod(0o700)
         with written_aside(path) as aside:
             os.chmod(aside, 0o600)
             aside.write_text(text)
-    return paths
+    return list(texts)
+
+
+def _files(directory: Path, role: str, keys: Keys) -> dict[Path, str]:
+    names = (_AUTHORITY_FILE, f"{role}.pem", f"{role}.key")
+    return dict(zip((directory / name for name in names), (keys.authority, keys.certificate, keys.key), strict=True))
 
 
 def read_keys(directory: Path, role: str) -> Keys:
@@ -130,7 +182,7 @@ def read_keys(directory: Path, role: str) -> Keys:
     """
     do = f"make them: drivelab fleet keys {directory}"
     texts = []
-    for name in (_FILES[0], f"{role}.pem", f"{role}.key"):
+    for name in (_AUTHORITY_FILE, f"{role}.pem", f"{role}.key"):
         path = directory / name
         try:
             with opened_regular(path) as file:
@@ -143,10 +195,6 @@ def read_keys(directory: Path, role: str) -> Keys:
             do = f"if they were never copied: chmod 600 {path}; else make new ones"
             raise DrivelabError("F904", "others may read the key", where=str(path), do=do)
     return Keys(*texts)
-
-
-def _own(keys: Keys) -> tuple[str, str]:
-    return keys.certificate, keys.key
 
 
 def _certificate(

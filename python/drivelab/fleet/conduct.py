@@ -51,8 +51,8 @@ class Manner:
 
     Attributes
     ----------
-    host_keys : Keys or None
-        What hosts that are started from here are handed; None where others start them.
+    host_keys : mapping of str to Keys, or None
+        What each host that is started from here is handed, by name; None where others start them.
     start_words : callable
         The command that starts a host: from its entry, its name, and how long it may take, in seconds.
     join_s : float
@@ -72,7 +72,7 @@ class Manner:
         a drive.
     """
 
-    host_keys: Keys | None
+    host_keys: Mapping[str, Keys] | None
     start_words: Callable[[HostEntry, str, int], list[str]]
     join_s: float
     item_s: float
@@ -196,7 +196,7 @@ class Conductor:
         put_back_within_s = 0.0
         try:
             async with self._starts:
-                started = await self._start(name, keys)
+                started = await self._start(name, keys[name])
                 await self._wait_for(name, started)
             put_back_within_s = _PUT_BACK_WITHIN_S
             yield
@@ -353,8 +353,9 @@ class Conductor:
         self.manner.tell(key)
         return item
 
-    def _hear(self, news: Mapping[str, Any]) -> None:
-        if news["fleet"] == self.book.fleet.name and news["item"] in self.book.fleet.items:
+    def _hear(self, host: str, news: Mapping[str, Any]) -> None:
+        item = self.book.fleet.items.get(news["item"])
+        if item is not None and (item.host, self.book.fleet.name) == (host, news["fleet"]):
             self.book.hear(news["item"], news)
             self.change(news["item"], now=news["line"])
             if news["line"] == host_tasks.READY and news["item"] in self.ready:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import dask
 from distributed import Scheduler, Worker, versions
 
-from drivelab.fleet.certificates import CONTROLLER, common_name
+from drivelab.fleet.certificates import CONTROLLER, common_name, may_join_as
 from drivelab.fleet.no_code import only, refuse_code
 from drivelab.model.errors import DrivelabError, error_words
 
@@ -46,7 +46,7 @@ class Asking(Protocol):
     def answered(self, address: str, number: int, answer: Any, error: Mapping[str, str] | None) -> None:
         """A host has answered a question."""
 
-    def told(self, news: Mapping[str, Any]) -> None:
+    def told(self, address: str, news: Mapping[str, Any]) -> None:
         """A host tells how far it is."""
 
 
@@ -103,6 +103,13 @@ class FleetScheduler(Scheduler):
     def start_http_server(self, *arguments: Any, **options: Any) -> None:
         """Open no port for browsers."""
 
+    async def add_worker(self, comm: Any, *, name: str, **told: Any) -> None:
+        """Let a host join, if its certificate is one of its name."""
+        if not may_join_as(common_name(comm.extra_info["peercert"]), str(name)):
+            await comm.write({"status": "error", "message": "a certificate of another name", "time": time.time()})
+            return
+        await super().add_worker(comm, name=name, **told)
+
     async def handle_worker(self, comm: Any, worker: str) -> None:
         """Hear a host that has joined, until it leaves."""
         self._asking.joined(worker, str(self.workers[worker].name))
@@ -140,7 +147,7 @@ class FleetScheduler(Scheduler):
 
     def _told(self, worker: str, news: Mapping[str, Any]) -> None:
         self._alive(worker)
-        self._asking.told(news)
+        self._asking.told(worker, news)
 
 
 class HostWorker(Worker):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,14 +35,14 @@ class Listening:
         0 is any.
     keys : Keys
         What this side proves itself with.
-    host_keys : Keys or None
-        What hosts that are started from here are handed; None where others start them.
+    host_keys : mapping of str to Keys, or None
+        What each host that is started from here is handed, by name; None where others start them.
     """
 
     address: str
     port: int
     keys: Keys
-    host_keys: Keys | None
+    host_keys: Mapping[str, Keys] | None
 
 
 def listening_here(fleet: FleetRecord, listen: str | None) -> Listening:
@@ -53,7 +53,7 @@ def listening_here(fleet: FleetRecord, listen: str | None) -> Listening:
     DrivelabError
         F905: what it needs is not installed. F909: there is no such address, or no way to the first host.
     """
-    made = new_keys()
+    made = new_keys(fleet.hosts)
     first, host = next(iter(fleet.hosts.items()))
     try:
         address = address_of(listen) if listen else address_towards(host.entry.address or first)
@@ -62,7 +62,7 @@ def listening_here(fleet: FleetRecord, listen: str | None) -> Listening:
             raise
         do = "name the address or interface of this machine that hosts reach: --listen ADDRESS"
         raise DrivelabError(error.code, error.what, where=error.where, do=do) from error
-    return Listening(address, 0, made.controller, made.host)
+    return Listening(address, 0, made.controller, made.hosts)
 
 
 def listening_at(scheduler: str, keys: Path) -> Listening:

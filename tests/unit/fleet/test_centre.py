@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from drivelab.fleet.centre import Centre, HostGone, opened_centre
-from drivelab.fleet.certificates import new_keys
+from drivelab.fleet.certificates import ANY, new_keys
 from drivelab.fleet.local_address import place_of
 from drivelab.fleet.nodes import HostWorker, configure
 from drivelab.fleet.scratch import own_scratch
@@ -61,7 +61,7 @@ def with_host(work: Callable[[Centre, HostWorker], Awaitable[Any]], address: str
         configure()
         async with opened_centre(keys.controller, address) as centre:
             asked = (double, refuse, break_down, say_nothing)
-            host = host_here(centre.address, keys.host, *asked, ending=put_back, address=address)
+            host = host_here(centre.address, keys.hosts[ANY], *asked, ending=put_back, address=address)
             async with host:
                 await asyncio.wait_for(centre.when_joined("one"), 60)
                 return await work(centre, host)
@@ -151,3 +151,23 @@ def test_a_host_that_goes_is_missed_at_once_and_puts_back_first() -> None:
         assert not centre.is_here("one")
 
     with_host(work)
+
+
+def test_a_host_that_lies_about_its_name_does_not_join_and_speaks_for_no_other() -> None:
+    async def do() -> None:
+        keys = new_keys(["one", "two"])
+        configure()
+        heard: list[tuple[str, str]] = []
+        async with opened_centre(keys.controller, "127.0.0.1") as centre:
+            centre.listen(lambda host, news: heard.append((host, news["line"])))
+            with pytest.raises(RuntimeError) as caught:
+                await host_here(centre.address, keys.hosts["two"], double, ending=put_back)
+            assert "a certificate of another name" in str(caught.value.__cause__)
+            assert not centre.is_here("one")
+            async with host_here(centre.address, keys.hosts["one"], double, ending=put_back) as host:
+                await asyncio.wait_for(centre.when_joined("one"), 60)
+                host.tell({"line": "half of it", "host": "two"})
+                assert await centre.ask("one", double, 1, within_s=60) == 2
+        assert heard == [("one", "half of it")]
+
+    in_own_loop(do())

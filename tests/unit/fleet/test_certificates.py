@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from drivelab.fleet.certificates import Keys, new_keys, read_keys, write_keys
+from drivelab.fleet.certificates import ANY, Keys, may_join_as, new_keys, read_keys, require_own_keys, write_keys
 from drivelab.model.errors import DrivelabError
 
 
 def test_both_sides_of_one_fleet_know_each_other(tmp_path: Path) -> None:
     made = new_keys()
-    assert handshake(tmp_path, made.controller, made.host) == ""
-    assert handshake(tmp_path, made.host, made.controller) == ""
+    assert handshake(tmp_path, made.controller, made.hosts[ANY]) == ""
+    assert handshake(tmp_path, made.hosts[ANY], made.controller) == ""
 
 
 def test_a_certificate_of_another_authority_is_refused_on_either_side(tmp_path: Path) -> None:
     made, foreign = new_keys(), new_keys()
-    for server, client in ((made.controller, foreign.host), (foreign.host, made.controller)):
+    for server, client in ((made.controller, foreign.hosts[ANY]), (foreign.hosts[ANY], made.controller)):
         assert "certificate verify failed" in handshake(tmp_path, server, client)
     # one that says it is of ours, with a key of its own
-    forged = Keys(made.host.authority, foreign.host.certificate, foreign.host.key)
+    forged = Keys(made.hosts[ANY].authority, foreign.hosts[ANY].certificate, foreign.hosts[ANY].key)
     assert "certificate verify failed" in handshake(tmp_path, made.controller, forged)
 
 
@@ -31,13 +31,13 @@ def test_a_host_can_sign_nobody_else(tmp_path: Path) -> None:
     from cryptography import x509
 
     made = new_keys()
-    for pem, is_authority in ((made.host.authority, True), (made.host.certificate, False)):
+    for pem, is_authority in ((made.hosts[ANY].authority, True), (made.hosts[ANY].certificate, False)):
         certificate = x509.load_pem_x509_certificate(pem.encode())
         assert certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca is is_authority
 
 
 def test_nothing_but_encryption_is_spoken() -> None:
-    assert new_keys().host.security().require_encryption is True
+    assert new_keys().hosts[ANY].security().require_encryption is True
 
 
 def test_keys_in_files_are_their_owner_s(tmp_path: Path) -> None:
@@ -107,3 +107,33 @@ def context_of(folder: Path, keys: Keys, purpose: ssl.Purpose) -> ssl.SSLContext
     context.verify_mode, context.check_hostname = ssl.CERT_REQUIRED, False
     context.load_cert_chain(certificate, key)
     return context
+
+
+def test_each_host_has_keys_of_its_own_where_names_are_known(tmp_path: Path) -> None:
+    write_keys(tmp_path, ["one", "two"])
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == [
+        *("authority.pem", "controller.key", "controller.pem"),
+        *(f"{name}/{file}" for name in ("one", "two") for file in ("authority.pem", "host.key", "host.pem")),
+    ]
+    one = read_keys(tmp_path / "one", "host")
+    assert handshake(tmp_path, read_keys(tmp_path, "controller"), one) == ""
+    require_own_keys(one, "one", tmp_path / "one")
+    refused(lambda: require_own_keys(one, "two", tmp_path / "one"), "these keys are not of two, but of one")
+    refused(lambda: require_own_keys(Keys("", "rubbish", ""), "two", tmp_path), "no certificate")
+    require_own_keys(new_keys().hosts[ANY], "two", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("subject", "may"),
+    [
+        ("drivelab fleet host one", True),
+        ("drivelab fleet host", True),
+        ("drivelab fleet host one ", False),
+        ("drivelab fleet host on", False),
+        ("drivelab fleet host two", False),
+        ("drivelab fleet controller", False),
+        ("", False),
+    ],
+)
+def test_a_host_joins_by_the_name_in_its_certificate(subject: str, may: bool) -> None:
+    assert may_join_as(subject, "one") is may

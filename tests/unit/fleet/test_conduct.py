@@ -32,8 +32,9 @@ class Host:
     def __init__(self, outcome: Mapping[str, str]) -> None:
         self.outcome = outcome
 
-    def listen(self, _hear: Any) -> None:
-        """It says nothing by itself."""
+    def listen(self, hear: Any) -> None:
+        """It says what a test has it say."""
+        self.hear = hear
 
     async def when_joined(self, host: str) -> None:
         assert host == "one"
@@ -82,7 +83,7 @@ def hanging_words(pids: Path) -> Any:
 def conductor_of_a_hanging_host(folder: Path) -> tuple[FleetBook, Conductor]:
     (folder / "pids").mkdir()
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder))
-    keys = Keys("a", "c", "k")
+    keys = {"one": Keys("a", "c", "k")}
     start = hanging_words(folder / "pids")
     manner = Manner(keys, start, 1, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     return book, Conductor(book, cast(Centre, NobodyJoins()), manner)
@@ -114,3 +115,14 @@ def test_who_is_interrupted_leaves_nothing_running_and_says_what_was_not_asked(t
     in_own_loop(interrupted())
     assert book.fleet.hosts["one"].reason == "the fleet was interrupted"
     assert_nothing_runs_on(tmp_path)
+
+
+def test_what_a_host_tells_of_another_s_drive_is_not_heard(tmp_path: Path) -> None:
+    items = [FleetItem(f"{host}/S1", host, "/dev/sda", state="measuring") for host in ("one", "two")]
+    fleet = new_fleet(FleetWork("check"), {"one": HostEntry(), "two": HostEntry()}, tmp_path).with_items(items)
+    book, listening = FleetBook(fleet), Host(NOTHING)
+    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    Conductor(book, cast(Centre, listening), manner)
+    for key in ("one/S1", "two/S1", "none/S1"):
+        listening.hear("one", {"fleet": fleet.name, "item": key, "line": "half of it"})
+    assert [item.now for item in book.fleet.items.values()] == ["half of it", ""]

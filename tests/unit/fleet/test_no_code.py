@@ -14,7 +14,7 @@ from distributed.comm import connect
 from distributed.protocol.serialize import Pickled
 
 from drivelab.fleet.centre import HostGone, opened_centre
-from drivelab.fleet.certificates import new_keys
+from drivelab.fleet.certificates import ANY, new_keys
 from drivelab.fleet.no_code import CodeRefused
 from drivelab.fleet.nodes import configure
 from host_here import host_here
@@ -46,12 +46,12 @@ def sent_to_both(messages: list[Mapping[str, Any]]) -> None:
         keys = new_keys()
         configure()
         async with opened_centre(keys.controller, "127.0.0.1") as centre:
-            host = host_here(centre.address, keys.host, double, ending=put_back)
+            host = host_here(centre.address, keys.hosts[ANY], double, ending=put_back)
             async with host:
                 await asyncio.wait_for(centre.when_joined("one"), 60)
                 for address in (centre.address, host.address):
                     for message in messages:
-                        await _send(address, keys.host.security().get_connection_args("worker"), message)
+                        await _send(address, keys.hosts[ANY].security().get_connection_args("worker"), message)
                 assert await centre.ask("one", double, 21, within_s=60) == 42
 
     in_own_loop(do())
@@ -94,8 +94,8 @@ def test_a_host_obeys_no_other_host() -> None:
         keys = new_keys()
         configure()
         # it has the key of a host, and does what who asks does
-        async with opened_centre(keys.host, "127.0.0.1") as pretended:
-            host = host_here(pretended.address, keys.host, double, ending=put_back)
+        async with opened_centre(keys.hosts[ANY], "127.0.0.1") as pretended:
+            host = host_here(pretended.address, keys.hosts[ANY], double, ending=put_back)
             async with host:
                 await asyncio.wait_for(host.finished(), 60)
             with pytest.raises(HostGone):
