@@ -6,6 +6,8 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ PURE_PACKAGES = ("model", "plan", "analyse")
 LEFTOVERS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X" + r"XX|HA" + r"CK)\b")
 MACHINE_PATHS = re.compile(r"/(?:ro" + r"ot|work|home/\w+|Users/\w+)/")
 VAGUE_WORDS = re.compile(r"(?:^|_)(?:utils?|helpers?|managers?)(?:_|$)|(?:Util|Helper|Manager)s?(?![a-z])")
+LINE_END = "\n"
 EFFECTS = {"open", "print", "input", "exec", "eval", "breakpoint"}
 EFFECT_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "now", "utcnow", "today", "default_rng"}
 
@@ -57,35 +60,58 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(PROJECT))
 
 
+@cache
+def text_of(path: Path) -> str:
+    """What stands in a file."""
+    return path.read_text()
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
     """The lines of a file, each with its place."""
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
         yield f"{name_of(path)}:{number}", line
+
+
+@dataclass
+class Contents:
+    """What a Python file has: lines of functions, names of what it defines, calls with effects, each with its place."""
+
+    documented: bool
+    lengths: list[tuple[str, int]] = field(default_factory=list)
+    names: list[tuple[str, str]] = field(default_factory=list)
+    effects: list[tuple[str, str]] = field(default_factory=list)
+
+
+@cache
+def contents_of(path: Path) -> Contents:
+    """What a Python file has, of one look through its tree, which is too large to be kept."""
+    tree = ast.parse(text_of(path))
+    contents = Contents(bool(ast.get_docstring(tree)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            place = f"{name_of(path)}:{node.lineno}"
+            contents.names.append((place, node.name))
+            if not isinstance(node, ast.ClassDef) and node.end_lineno:
+                contents.lengths.append((place, node.end_lineno - node.lineno + 1))
+        elif isinstance(node, ast.arg):
+            contents.names.append((f"{name_of(path)}:{node.lineno}", node.arg))
+        elif isinstance(node, ast.Call) and is_effect(node):
+            contents.effects.append((f"{name_of(path)}:{node.lineno}", ast.unparse(node.func)))
+    return contents
 
 
 def function_lengths(path: Path) -> Iterator[tuple[str, int]]:
     """Each function's place and number of lines; Rust's end at the brace that closes its indentation."""
-    lines = path.read_text().splitlines()
     if path.suffix == ".py":
-        for node in ast.walk(ast.parse("\n".join(lines))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
-                yield f"{name_of(path)}:{node.lineno}", node.end_lineno - node.lineno + 1
+        yield from contents_of(path).lengths
         return
+    lines = text_of(path).splitlines()
     for start, line in enumerate(lines):
         opening = re.match(r"(\s*)(?:pub(?:\([a-z]+\))? )?(?:const |unsafe |extern \"C\" )*fn \w+", line)
         if opening and not line.rstrip().endswith((";", "}")):
             closing = f"{opening[1]}}}"
             length = next((n for n, later in enumerate(lines[start:]) if later == closing), 0)
             yield f"{name_of(path)}:{start + 1}", length + 1
-
-
-def defined_names(path: Path) -> Iterator[tuple[str, str]]:
-    """Each class, function and argument that a Python file defines, with its place."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield f"{name_of(path)}:{node.lineno}", node.name
-        elif isinstance(node, ast.arg):
-            yield f"{name_of(path)}:{node.lineno}", node.arg
 
 
 def test_the_checks_see_the_project() -> None:
@@ -95,7 +121,7 @@ def test_the_checks_see_the_project() -> None:
 
 
 def test_files_are_short_enough_to_read() -> None:
-    lengths = {name_of(path): len(path.read_text().splitlines()) for path in CODE_FILES}
+    lengths = {name_of(path): len(text_of(path).splitlines()) for path in CODE_FILES}
     report_nothing([f"{name} has {length} lines" for name, length in lengths.items() if length > FILE_LINES_MAX])
 
 
@@ -116,26 +142,33 @@ def test_lines_fit_on_a_screen() -> None:
     [
         (LEFTOVERS, "finish it, or open an issue"),
         (MACHINE_PATHS, "a path of one machine; derive it"),
-        (re.compile(r"\s+$"), "white space at the end of a line"),
+        (re.compile(r"[^\S\n]$", re.MULTILINE), "white space at the end of a line"),
         (re.compile(r"\bissue #?\d|\bISSUE-\d"), "say why, not which number"),
     ],
     ids=["leftovers", "machine-paths", "trailing-space", "issue-numbers"],
 )
 def test_nothing_is_left_lying_about(pattern: re.Pattern[str], advice: str) -> None:
-    found = [place for path in FILES for place, line in numbered_lines(path) if pattern.search(line)]
-    report_nothing([f"{place}: {advice}" for place in found])
+    found = [
+        f"{name_of(path)}:{text_of(path).count(LINE_END, 0, match.start()) + 1}: {advice}"
+        for path in FILES
+        for match in pattern.finditer(text_of(path))
+    ]
+    report_nothing(found)
 
 
 def test_names_say_what_a_thing_does() -> None:
     vague = [name_of(path) for path in FILES if VAGUE_WORDS.search(path.stem)]
     vague += [
-        f"{place} {name}" for path in PYTHON_FILES for place, name in defined_names(path) if VAGUE_WORDS.search(name)
+        f"{place} {name}"
+        for path in PYTHON_FILES
+        for place, name in contents_of(path).names
+        if VAGUE_WORDS.search(name)
     ]
     report_nothing(vague)
 
 
 def test_every_package_and_module_says_what_it_is_for() -> None:
-    silent = [name_of(path) for path in PYTHON_FILES if not ast.get_docstring(ast.parse(path.read_text()))]
+    silent = [name_of(path) for path in PYTHON_FILES if not contents_of(path).documented]
     report_nothing(silent)
     folders = {path.parent for path in PACKAGE_FILES}
     report_nothing([name_of(folder) for folder in folders if not (folder / "__init__.py").exists()])
@@ -143,18 +176,14 @@ def test_every_package_and_module_says_what_it_is_for() -> None:
 
 def test_every_rust_file_says_what_it_is_for() -> None:
     rust = [path for path in CODE_FILES if path.suffix == ".rs" and "/src/" in str(path)]
-    report_nothing([name_of(path) for path in rust if not path.read_text().startswith("//!")])
+    report_nothing([name_of(path) for path in rust if not text_of(path).startswith("//!")])
 
 
 def test_pure_packages_touch_nothing() -> None:
-    found = []
-    for path in PACKAGE_FILES:
-        if path.relative_to(PROJECT / "python" / "drivelab").parts[0] not in PURE_PACKAGES:
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and is_effect(node):
-                found.append(f"{name_of(path)}:{node.lineno} {ast.unparse(node.func)}")
-    report_nothing(found)
+    pure = [
+        path for path in PACKAGE_FILES if path.relative_to(PROJECT / "python" / "drivelab").parts[0] in PURE_PACKAGES
+    ]
+    report_nothing([f"{place} {call}" for path in pure for place, call in contents_of(path).effects])
 
 
 def is_effect(call: ast.Call) -> bool:
@@ -170,7 +199,7 @@ def test_only_run_and_trace_import_the_engine() -> None:
     importers = {
         path.relative_to(PROJECT / "python" / "drivelab").parts[0]
         for path in PACKAGE_FILES
-        if re.search(r"(from|import) drivelab\._engine|from drivelab import .*_engine", path.read_text())
+        if re.search(r"(from|import) drivelab\._engine|from drivelab import .*_engine", text_of(path))
     }
     assert importers <= {"run", "trace"}
 
@@ -193,7 +222,7 @@ def test_every_tool_that_a_test_needs_has_a_package() -> None:
     needed = {
         name
         for path in PYTHON_FILES
-        for arguments in re.findall(r"mark\.needs_tool\(([^)]*)\)", path.read_text())
+        for arguments in re.findall(r"mark\.needs_tool\(([^)]*)\)", text_of(path))
         for name in re.findall(r"\"([\w.-]+)\"", arguments)
     }
     assert needed - {tool.program for tool in GOALS["test"]} == set()
