@@ -6,6 +6,7 @@ be skipped: a skip is then a failure with the same reason.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -96,6 +97,18 @@ def package_hint(program: str) -> str:
     """Which Debian package has a program."""
     packages = {tool.program: tool.debian for tool in GOALS["test"]}
     return f"Debian package {packages[program]}" if program in packages else "not listed in tools/system_packages.py"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Never look for garbage in ten thousand tests and what they import: they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
