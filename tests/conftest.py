@@ -22,17 +22,10 @@ from system_packages import GOALS, SYSTEM_PATH, find_program
 
 HERE = Path(__file__).parent
 _ALONE = (
-    # the kernel's one trace buffer, and settings of the whole machine
-    *(
-        "tracing",
-        "tracing_undisturbed",
-        "explain_followed",
-        "settings",
-        "settings_come_back",
-        "run_settings",
-    ),
-    # processors: who else is at work, what a latency is, who is first
-    *("not_alone", "shaped_drive", "explained_latencies", "one_byte_page", "exchanged_files", "taken_over"),
+    # traces of others: what a killed one left is removed by whoever traces next
+    "tracing_undisturbed",
+    # processors: who else is at work, what a latency is
+    *("not_alone", "shaped_drive", "explained_latencies", "one_byte_page"),
     # commands for each operation: a file system adds some of its own every few seconds, however slow the operations
     # are, and who asks lsblk or wipefs what drives hold, as other tests do, reads some blocks of every drive
     *("trees", "counts", "check_trials", "fio_commands"),

@@ -182,6 +182,7 @@ SETTINGS["scheduler"].set(read_drives([{drive.name!r}], ask_tools=False)[0], "mq
     assert read_settings(drive, QUEUE) == found
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("name", "level"), [("scheduler", "mq-deadline"), ("nr-requests", "32")])
 def test_what_was_set_stays_on_a_loop_device_when_its_file_is_exchanged_and_is_put_back_there(
     drive: DriveFacts, journal: Journal, tmp_path: Path, name: str, level: str
@@ -205,6 +206,8 @@ def test_what_was_set_stays_on_a_loop_device_when_its_file_is_exchanged_and_is_p
         subprocess.run(["losetup", drive.path, backing], check=True)
 
 
+# there is one bound for all processors
+@pytest.mark.alone
 def test_the_kernel_forgets_a_wake_up_bound_with_the_process_that_held_it(tmp_path: Path, journal: Journal) -> None:
     setting = SETTINGS["cpu-dma-latency"]
     found = setting.read(None)

@@ -94,6 +94,7 @@ def test_a_mount_of_somebody_else_ends_the_run(begun: tuple[subprocess.Popen[str
         subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.alone
 def test_the_name_of_the_device_cannot_come_to_mean_another_one(
     begun: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
