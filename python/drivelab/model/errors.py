@@ -84,6 +84,7 @@ _KINDS = (
     ErrorKind("U051", "not a tag", "write KEY=VALUE: --tag rack=r07", EXIT_USAGE),
     ErrorKind("U052", "no number that drives share", "run the same experiment on each of them", EXIT_USAGE),
     ErrorKind("U053", "drives of several hosts", "name the host, HOST:TARGET, or the serial", EXIT_USAGE),
+    ErrorKind("U054", "not the address of a store", "write s3://BUCKET/PREFIX, or a directory", EXIT_USAGE),
     # T: the target that was typed
     ErrorKind("T101", "the target does not exist", "check the spelling", EXIT_USAGE),
     ErrorKind("T102", "no permission to use the target", "run as root, or choose a target of your own"),
@@ -220,6 +221,17 @@ _KINDS = (
     ErrorKind("S507", "another drivelab is writing the run", "wait until it is done, or end it"),
     ErrorKind("S508", "a query needs more memory than it may take", "name fewer columns, or fewer runs"),
     ErrorKind("S509", "the name of a run's directory is no UTF-8 text", "rename the directory"),
+    ErrorKind("S510", "what reaches stores elsewhere is not installed", "pip install 'drivelab[remote]'"),
+    ErrorKind("S511", "a store cannot be reached", "check the network and the address, and type it again: it goes on"),
+    ErrorKind("S512", "a store lets nobody in", "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+    ErrorKind("S513", "a store that is not there", "correct the name of the bucket, or make it", EXIT_USAGE),
+    ErrorKind("S514", "a store takes nothing", "ask whoever has the bucket for the right to write (s3:PutObject)"),
+    ErrorKind("S515", "a run in a store is damaged", "remove it and its manifest there, and push it again"),
+    ErrorKind(
+        "S516", "another run has this name in the store", "rename one of them, or remove it and its manifest there"
+    ),
+    ErrorKind("S517", "a run that has not ended", "end it first: drivelab resume RUN"),
+    ErrorKind("S518", "a run in a store is only read", "copy it to a directory here, and name that"),
     # I: results of other programs
     ErrorKind(
         "I501", "a file of no program that is known here", "name its program: drivelab import fio FILE", EXIT_USAGE

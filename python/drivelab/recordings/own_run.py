@@ -38,7 +38,7 @@ def read_own_run(directory: Path, only: str) -> Recording:
         B920: no trial of it has them. U005: there are several, or it is none of them. S504 to S506: the run.
     """
     run = open_run(directory)
-    kept = [name for name in run.trial_names if (directory / IOS / ios_name(name)).is_file()]
+    kept = [name for name in run.trial_names if (run.folder(IOS) / ios_name(name)).is_file()]
     if not kept:
         do = "measure again and keep them: drivelab replay --record-ios, or record_ios = true in an experiment"
         if run.record.experiment.get("name") == "replay":

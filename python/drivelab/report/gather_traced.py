@@ -60,5 +60,5 @@ def labels_told_apart(explanations: Sequence[Explanation], short_labels: Sequenc
 
 
 def _rows(run: StoredRun, folder: str, trials: Sequence[str]) -> tuple[StoredRecords, ...]:
-    paths = [run.directory / folder / layout.ios_name(trial) for trial in trials]
+    paths = [run.folder(folder) / layout.ios_name(trial) for trial in trials]
     return tuple(StoredRecords(path, folder) for path in paths if path.exists())

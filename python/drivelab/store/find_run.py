@@ -6,17 +6,25 @@ import shlex
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.layout import FOLLOWED_JSON, RUN_JSON, default_parent, slug
+from drivelab.store.layout import FOLLOWED_JSON, RUN_JSON, default_parent, kept_address, slug
+from drivelab.store.remote.address import is_address, typed_path
+from drivelab.store.remote.bring import place_of, runs_in_store
 
 # stands for the newest run of those that are kept
 LAST = "LAST"
 _LIST = "list them: drivelab runs"
+# directories of runs may be sorted into others, by host for instance
+_DEPTHS = ("*", "*/*")
+_NAMED_MAX = 3
 _MAKE = "name a directory of a run, or make one: drivelab check ."
 
 
-def kept_runs() -> list[Path]:
-    """The directories of the runs where runs are kept, the oldest first: their names begin with the time."""
-    return _kept(RUN_JSON)
+def kept_runs(store: str = "") -> list[Path]:
+    """The directories of the runs where runs are kept, the oldest first: their names begin with the time.
+
+    Another store may be named, by its address; so it may for those below.
+    """
+    return _kept(RUN_JSON, store)
 
 
 def kept_runs_of(experiment: str) -> list[Path]:
@@ -24,14 +32,14 @@ def kept_runs_of(experiment: str) -> list[Path]:
     return [one for one in kept_runs() if f"-{experiment}-" in one.name]
 
 
-def kept_followed() -> list[Path]:
+def kept_followed(store: str = "") -> list[Path]:
     """The directories of the programs that were followed, in the same place and order."""
-    return _kept(FOLLOWED_JSON)
+    return _kept(FOLLOWED_JSON, store)
 
 
-def all_kept() -> list[Path]:
+def all_kept(store: str = "") -> list[Path]:
     """The directories of both, the newest first: their places from 1 are the numbers that mean them."""
-    return sorted([*kept_runs(), *kept_followed()], reverse=True)
+    return sorted([*kept_runs(store), *kept_followed(store)], key=lambda one: one.name, reverse=True)
 
 
 def name_to_type(directory: Path) -> str:
@@ -41,7 +49,7 @@ def name_to_type(directory: Path) -> str:
     """
     kept = all_kept()
     if directory.resolve() not in [one.resolve() for one in kept]:
-        return str(directory)
+        return place_of(directory)
     if kept[0].resolve() == directory.resolve():
         return LAST
     began = directory.name.partition("-")[0]
@@ -50,14 +58,21 @@ def name_to_type(directory: Path) -> str:
 
 def stored_in(name: str) -> Path | None:
     """The directory of the run or the followed program that is meant; None where it is something else."""
-    path = Path(name)
+    if is_address(name):
+        return find_run(name)
+    path = typed_path(name)
     if known := _numbered(name, path) or (None if path.exists() else _begun(name)):
         return known
-    kept = [default_parent() / name] if name and "/" not in name and not path.exists() else []
-    return next((one for one in (path, *kept) for file in (RUN_JSON, FOLLOWED_JSON) if (one / file).is_file()), None)
+    kept = [_by_name(name)] if name and "/" not in name and not path.exists() else []
+    return next(
+        (one for one in (path, *filter(None, kept)) for file in (RUN_JSON, FOLLOWED_JSON) if (one / file).is_file()),
+        None,
+    )
 
 
-def _kept(file: str) -> list[Path]:
+def _kept(file: str, store: str) -> list[Path]:
+    if address := store or kept_address():
+        return [one for one in _kept_in_store(address) if (one / FOLLOWED_JSON).is_file() == (file == FOLLOWED_JSON)]
     parent = default_parent()
     return sorted(path.parent for path in parent.glob(f"*/{file}")) if parent.is_dir() else []
 
@@ -73,19 +88,67 @@ def find_run(name: str) -> Path:
     DrivelabError
         S504: there is neither.
     """
-    path = Path(name)
+    if is_address(name):
+        return _only(runs_in_store(name), name)
+    path = typed_path(name)
     if numbered := _numbered(name, path):
         return numbered
-    kept = default_parent() / name
     # nothing typed is not the directory one happens to be in
     if name and path.exists():
         return path
-    if name and "/" not in name and kept.is_dir():
+    if name and "/" not in name and (kept := _by_name(name)):
         return kept
     if begun := _begun(name):
         return begun
-    where = f"a directory, or the name or the number of a run in {default_parent()}"
+    where = f"a directory, or the name or the number of a run in {kept_place()}"
     raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=_of_target(name) or _LIST)
+
+
+def runs_at(name: str) -> list[Path]:
+    """The directories of the runs that are meant: the one of that name, or all in the directory or store of that name.
+
+    Raises
+    ------
+    DrivelabError
+        S504: there is none. S510 to S513, S515: a store elsewhere.
+    """
+    if is_address(name):
+        return runs_in_store(name)
+    path = find_run(name)
+    if not path.is_dir() or any((path / file).exists() for file in (RUN_JSON, FOLLOWED_JSON)):
+        return [path]
+    return sorted(file.parent for depth in _DEPTHS for file in path.glob(f"{depth}/{RUN_JSON}")) or [path]
+
+
+def _only(runs: list[Path], name: str) -> Path:
+    if len(runs) == 1:
+        return runs[0]
+    parent = name.rstrip("/")
+    do = f"name one of them: {', '.join(f'{parent}/{one.name}' for one in runs[-_NAMED_MAX:])}"
+    raise DrivelabError("S504", f"there are {len(runs)} runs at {name}", where=name, do=do)
+
+
+def _by_name(name: str) -> Path | None:
+    """The directory of that name where runs are kept; None where there is none."""
+    if kept_address():
+        return next((one for one in all_kept() if one.name == name), None)
+    kept = default_parent() / name
+    return kept if kept.is_dir() else None
+
+
+def kept_place() -> str:
+    """Where runs are kept, for people."""
+    return kept_address() or str(default_parent())
+
+
+def _kept_in_store(address: str) -> list[Path]:
+    """The runs of a store; none where it is empty yet."""
+    try:
+        return runs_in_store(address)
+    except DrivelabError as error:
+        if error.code == "S504":
+            return []
+        raise
 
 
 def _of_target(name: str) -> str:
@@ -106,6 +169,6 @@ def _numbered(name: str, path: Path) -> Path | None:
         return None
     runs = all_kept()
     if not runs and name == LAST:
-        raise DrivelabError("S504", "no run is kept, so there is no LAST", where=str(default_parent()), do=_MAKE)
+        raise DrivelabError("S504", "no run is kept, so there is no LAST", where=kept_place(), do=_MAKE)
     number = 1 if name == LAST else int(name)
     return runs[number - 1] if 0 < number <= len(runs) else None

@@ -19,6 +19,7 @@ from drivelab.store import layout
 from drivelab.store.durable import write_json
 from drivelab.store.parts import read_parquet
 from drivelab.store.regular_file import read_regular
+from drivelab.store.remote.bring import bring
 from drivelab.store.run_record import RunRecord
 
 SCHEMA = 1
@@ -137,6 +138,7 @@ class StoredFollowed:
     @property
     def recording(self) -> Path:
         """The commands of the disk as the kernel told them, in blktrace's files."""
+        bring([self.directory], RECORDING)
         return self.directory / RECORDING
 
     def calls(self) -> pa.Table:
@@ -216,6 +218,7 @@ def open_followed(directory: Path) -> StoredFollowed:
 
 
 def _read(file: Path, table: str) -> pa.Table:
+    bring([file.parent], file.name)
     try:
         return read_parquet(file, table)
     except FileNotFoundError:

@@ -13,6 +13,9 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from drivelab.model.errors import DrivelabError
+from drivelab.store.remote.address import is_address, typed_path
+
 SCHEMA = 2
 
 RUN_JSON = "run.json"
@@ -34,6 +37,19 @@ IMPORTED = "imported"
 TABLES = (TRIALS, INTERVALS, HISTOGRAMS)
 # while a run goes on: logs of trials, and segments that were made of full logs
 PARTS = "parts"
+# all that a run, or a program that was followed, consists of; what else lies in its directory was made of it
+OF_A_RUN = (
+    *(RUN_JSON, FOLLOWED_JSON, JOURNAL, *TABLES, IOS, OPERATIONS, EVENTS, RECORDINGS, IMPORTED, PARTS),
+    *(f"{CALLS}.parquet", f"{EVENTS}.parquet", "recording"),
+    # parts of tables in schema 1
+    *(table.removesuffix(".parquet") for table in TABLES),
+)
+
+
+def kept_address() -> str:
+    """The store elsewhere that ``$DRIVELAB_RUNS`` names; empty where it names a directory."""
+    asked = os.environ.get("DRIVELAB_RUNS", "")
+    return asked if is_address(asked) else ""
 
 
 def default_parent() -> Path:
@@ -41,10 +57,18 @@ def default_parent() -> Path:
 
     ``$DRIVELAB_RUNS``, else ``$XDG_DATA_HOME/drivelab/runs``, else
     ``~/.local/share/drivelab/runs``.
+
+    Raises
+    ------
+    DrivelabError
+        S518: ``$DRIVELAB_RUNS`` is a store that runs are only read from.
     """
+    if address := kept_address():
+        do = "name a directory with --out DIR, and put the run into the store: drivelab push RUN --to STORE"
+        raise DrivelabError("S518", f"$DRIVELAB_RUNS is {address}, where nothing is measured", do=do)
     asked = os.environ.get("DRIVELAB_RUNS")
     if asked:
-        return Path(asked)
+        return typed_path(asked)
     data_home = os.environ.get("XDG_DATA_HOME")
     return (Path(data_home) if data_home else Path.home() / ".local" / "share") / "drivelab" / "runs"
 

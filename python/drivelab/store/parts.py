@@ -22,6 +22,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.columns import arrow_schema
 from drivelab.store.parquet_read import BoundedParquet, joined_key
+from drivelab.store.remote.bring import bring
 from drivelab.store.table_check import COLUMNS, require_columns, require_rows
 from drivelab.store.trial_log import read_log
 
@@ -59,6 +60,7 @@ def table_sources(directory: Path, table: str) -> TableSources:
     DrivelabError
         S506: a file cannot be read.
     """
+    bring([directory], table, layout.PARTS, first_schema_folder(directory, table).name)
     # before the whole file: parts that are joined in between are then found twice, which its metadata tell
     names = part_names(directory)
     whole = directory / table

@@ -16,6 +16,7 @@ from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, RECORD_COLU
 from drivelab.store.parts import TableSources, joined_rows, logged_rows, read_steadily
 from drivelab.store.query_runs_table import COUNTS, runs_table
 from drivelab.store.read import StoredRun
+from drivelab.store.remote.bring import bring
 from drivelab.store.table_check import COLUMNS
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ def make_tables(
     connection.execute("create schema stored")
     if wanted == {"runs"} and _made_without_counts(connection, named, query):
         return []
+    # all at once: each by itself would wait for the network
+    of_trials = [_STORED[table][0] for table in wanted if table in _STORED]
+    bring((run.directory for run in named.values()), layout.TRIALS, *of_trials, *(wanted & set(_OF_TRIALS)))
     attempts = {name: run.attempt_names() for name, run in named.items()}
     completed = {
         name: [trial for trial in trials if not layout.is_failed_attempt(trial)] for name, trials in attempts.items()
@@ -162,7 +166,7 @@ def _make_of_trials(
     """A view of a table that has a file for each trial, of the trials that were completed and have one."""
     found: dict[str, list[str]] = {"filename": [], "run": [], "trial": []}
     for name, run in runs.items():
-        folder = run.directory.absolute() / table
+        folder = run.folder(table).absolute()
         present = {path.name for path in folder.iterdir() if path.is_file()} if folder.is_dir() else set()
         for trial in completed[name]:
             if layout.ios_name(trial) in present:

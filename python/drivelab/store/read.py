@@ -22,6 +22,7 @@ from drivelab.store.cells import estimates_in, findings_in, made
 from drivelab.store.parts import read_parquet, read_table
 from drivelab.store.record_batches import StoredRecords
 from drivelab.store.regular_file import read_regular
+from drivelab.store.remote.bring import bring
 from drivelab.store.run_record import RUN_JSON_BYTES_MAX, RunRecord, require_run_record
 from drivelab.store.tables import measurement_from_rows
 
@@ -49,6 +50,7 @@ def open_run(path: Path | str) -> StoredRun:
     except UnicodeEncodeError:
         # Parquet files are opened by names in UTF-8 only
         raise DrivelabError("S509", "the name of a run's directory is no UTF-8 text", where=ascii(str(path))) from None
+    bring([directory], layout.RUN_JSON)
     try:
         content, status = read_regular(file, bytes_max=RUN_JSON_BYTES_MAX)
     except OSError as error:
@@ -183,14 +185,19 @@ class StoredRun:
     @cached_property
     def traced_trials(self) -> tuple[str, ...]:
         """Names of the completed trials that have a traced pass, in order."""
-        folder = self.directory / layout.OPERATIONS
+        folder = self.folder(layout.OPERATIONS)
         present = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         return tuple(trial for trial in self.trial_names if layout.ios_name(trial) in present)
+
+    def folder(self, name: str) -> Path:
+        """A directory in that of the run, with all that the run has in it; it may be missing."""
+        bring([self.directory], name)
+        return self.directory / name
 
     def records(self, trial: str) -> StoredRecords | None:
         """The same, to be read a bounded number of rows at a time; None when they were not recorded."""
         try:
-            return StoredRecords(self.directory / layout.IOS / layout.ios_name(trial))
+            return StoredRecords(self._of_trial(trial, layout.IOS))
         except FileNotFoundError:
             return None
 
@@ -240,9 +247,14 @@ class StoredRun:
         # mostly they stand in order, and moving long texts takes longer than reading them
         return rows if np.array_equal(order, np.arange(len(order))) else rows.take(order)
 
+    def _of_trial(self, trial: str, folder: str) -> Path:
+        name = f"{folder}/{layout.ios_name(trial)}"
+        bring([self.directory], name)
+        return self.directory / name
+
     def _table_of(self, trial: str, folder: str) -> pa.Table | None:
         try:
-            return read_parquet(self.directory / folder / layout.ios_name(trial), folder)
+            return read_parquet(self._of_trial(trial, folder), folder)
         except FileNotFoundError:
             return None
 
