@@ -16,7 +16,10 @@ from drivelab.store.find_run import find_run
 
 PROJECT = Path(__file__).resolve().parents[2]
 # what only the extras bring: their own libraries, and those behind them
-OF_EXTRAS = ("cryptography", "dask", "distributed", "duckdb", "jinja2", "markupsafe", "resvg_py")
+OF_EXTRAS = (
+    *("botocore", "cryptography", "dask", "distributed", "duckdb"),
+    *("fsspec", "jinja2", "markupsafe", "resvg_py", "s3fs"),
+)
 OWN = """
 format = 1
 name = "own"

@@ -66,6 +66,11 @@ COMMANDS = (
         commands=fleet.COMMANDS,
     ),
     Command(
+        "push",
+        "Put runs into a store for many computers: a bucket, or a shared directory.",
+        ("push LAST --to s3://BUCKET/PREFIX", "push FLEET --to /mnt/shared/runs"),
+    ),
+    Command(
         "report",
         "Write the report of runs: one page that opens offline, or Markdown, CSV, JSON.",
         (

@@ -24,6 +24,7 @@ from drivelab.report.terminal.text import render_check, text_console
 from drivelab.report.terminal.wrapped import trimmed
 from drivelab.run.check import CheckResults
 from drivelab.store.read import open_run
+from drivelab.store.remote.bring import place_of
 
 SCHEMA = 1
 _SENTENCES_OF_A_KIND_MAX = 2
@@ -147,4 +148,4 @@ def print_check(
     )
     with trimmed(console):
         console.print(answer)
-    print(f"\nrun:    {directory}")
+    print(f"\nrun:    {place_of(directory)}")

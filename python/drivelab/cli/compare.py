@@ -13,8 +13,7 @@ import typer
 
 from drivelab.cli.failure import print_message
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
-from drivelab.store.find_run import find_run
-from drivelab.store.layout import RUN_JSON
+from drivelab.store.find_run import runs_at
 from drivelab.store.read import StoredRun, open_run
 
 if TYPE_CHECKING:
@@ -137,11 +136,7 @@ def runs_of(name: str) -> list[StoredRun]:
     DrivelabError
         S504: there is none. S505, S506: one cannot be read.
     """
-    path = find_run(name)
-    inside = sorted(file.parent for file in path.glob(f"*/{RUN_JSON}")) if path.is_dir() else []
-    if inside and not (path / RUN_JSON).exists():
-        return [open_run(one) for one in inside]
-    return [open_run(path)]
+    return [open_run(one) for one in runs_at(name)]
 
 
 def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *, is_whole: bool = True) -> None:

@@ -28,6 +28,7 @@ from drivelab.report.gather import finding_lines_of
 from drivelab.report.html import FILE_NAME
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
+from drivelab.store.remote.bring import place_of
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def _print_places(run: StoredRun, report: Path) -> None:
     console = make_console()
     if report.is_file():
         console.print(Text(f"report: {report}"), soft_wrap=True)
-    console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
+    console.print(Text(f"run:    {place_of(run.directory)}"), soft_wrap=True)
 
 
 def _print_differences(found: Sequence[ExplanationDifference]) -> None:

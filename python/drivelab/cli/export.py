@@ -27,6 +27,7 @@ from drivelab.store.find_run import find_run
 from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
 from drivelab.store.layout import IMPORTED
 from drivelab.store.read import StoredRun, open_run
+from drivelab.store.remote.cache import is_cached
 
 _STDOUT = "-"
 _TRACE = "trace.pftrace"
@@ -74,6 +75,8 @@ def command(
         written.
     """
     directory = find_run(run)
+    if out is None and form in ("fio", "perfetto") and is_cached(directory):
+        raise DrivelabError("U014", "a run of a store elsewhere has no directory for it", where=run)
     is_program = form == "perfetto" and holds_followed(directory)
     stored = open_followed(directory) if is_program else open_run(directory)
     if isinstance(stored, StoredRun) and form not in ("csv", "openmetrics"):
@@ -104,7 +107,7 @@ def _refuse_imported(stored: StoredRun) -> None:
     """An imported run has only what its files tell: in another format the rest would be zeros that nobody measured."""
     if not stored.record.imported:
         return
-    files = stored.directory / IMPORTED
+    files = stored.folder(IMPORTED)
     raise DrivelabError(
         "O811",
         "the run was imported: it holds too little to be written as if its program had been run here",

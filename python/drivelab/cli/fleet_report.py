@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,14 +12,13 @@ import typer
 from drivelab.cli.report_output import chosen_format
 from drivelab.fleet.record import FLEET_JSON, open_fleet
 from drivelab.model.errors import DrivelabError
-from drivelab.store.find_run import find_run, kept_runs
-from drivelab.store.layout import RUN_JSON, default_parent
+from drivelab.store.find_run import kept_place, kept_runs, runs_at
+from drivelab.store.layout import HISTOGRAMS, TRIALS
+from drivelab.store.remote.bring import bring, host_of
 from drivelab.streams import make_console
 
 SCHEMA = 1
 PAGE = "fleet.html"
-# directories of runs may be sorted into others, by host for instance
-_DEPTHS = ("*", "*/*")
 
 
 def command(
@@ -27,7 +26,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="RUN_OR_DIR",
-            help="Runs, or directories that hold runs; all that are kept here by default.",
+            help="Runs, or directories or stores (s3://BUCKET/PREFIX) of runs; all that are kept here by default.",
         ),
     ] = None,
     out: Annotated[
@@ -59,6 +58,8 @@ def command(
     from drivelab.report.fleet_joint import joint_of_fleet
 
     directories = run_directories(runs or ())
+    # all at once: each by itself would wait for the network
+    bring(directories, TRIALS, HISTOGRAMS)
     found = fleet_numbers(directories, hosts_of(directories))
     if not found.numbers:
         why = "; ".join(found.notes) or "their runs have no workload in common"
@@ -89,31 +90,24 @@ def run_directories(names: Sequence[str]) -> list[Path]:
     DrivelabError
         U009: there are none. S504: one name means nothing.
     """
-    found = [one for name in names for one in _of(name)] if names else kept_runs()
+    found = [one for name in names for one in runs_at(name)] if names else kept_runs()
     if not found:
-        where = ", ".join(names) or str(default_parent())
+        where = ", ".join(names) or kept_place()
         raise DrivelabError("U009", "there are no runs to compare", where=where)
     return list(dict.fromkeys(found))
 
 
 def hosts_of(directories: Sequence[Path]) -> dict[Path, str]:
-    """What their fleets call the hosts of runs, as far as runs lie in the directories of fleets."""
+    """What their fleets call the hosts of runs, as far as runs lie in the directories of fleets, or in stores."""
     parents = dict.fromkeys(directory.parent for directory in directories)
-    return {
+    stored = {directory: host for directory in directories if (host := host_of(directory))}
+    return stored | {
         parent / item.gathered: item.host
         for parent in parents
         if (parent / FLEET_JSON).exists()
         for item in open_fleet(str(parent)).items.values()
         if item.gathered
     }
-
-
-def _of(name: str) -> Iterator[Path]:
-    path = find_run(name)
-    if not path.is_dir() or (path / RUN_JSON).exists():
-        yield path
-        return
-    yield from sorted(file.parent for depth in _DEPTHS for file in path.glob(f"{depth}/{RUN_JSON}"))
 
 
 def _place(out: Path) -> Path:

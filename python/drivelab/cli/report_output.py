@@ -13,6 +13,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.report.formats import FORMAT_OF_SUFFIX, SUFFIXES, Format, PictureFormat, write_report_files
 from drivelab.report.joint import Joint
 from drivelab.store.durable import typed_file
+from drivelab.store.remote.cache import is_cached
 from drivelab.streams import verbatim_stdout
 
 WITHOUT_PICTURES = "none"
@@ -88,7 +89,7 @@ def destination(
     Path or None
         Without `out` a page goes to the directory of the run (of several: the
         first), under a name that leaves the run's own page alone; of nothing
-        but published pages to the working directory. All other formats go to stdout.
+        but published pages, and of runs of a store elsewhere, to the working directory. All other formats go to stdout.
     """
     if out is not None and str(out) == STDOUT:
         return None
@@ -101,8 +102,10 @@ def destination(
         return out / f"{name}{SUFFIXES[format_name]}"
     if format_name != "html":
         return None
-    if not directories:
-        return Path(f"{_OF_SEVERAL if several else pages[0]}{SUFFIXES[format_name]}")
+    if not directories or is_cached(directories[0]):
+        # a run that was brought here from a store elsewhere has no place of its own
+        name = _OF_SEVERAL if several else directories[0].name if directories else pages[0]
+        return Path(f"{name}{SUFFIXES[format_name]}")
     return directories[0] / (f"{_OF_SEVERAL}.html" if several else "report.html")
 
 

@@ -13,6 +13,7 @@ import typer
 from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
 from drivelab.cli.run_options import DetailsOption, EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
+from drivelab.model.errors import DrivelabError
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.recorded import go_on_with_run
@@ -20,6 +21,7 @@ from drivelab.run.resumption import plan_resumption, stored_plan
 from drivelab.state.stuck import require_apart
 from drivelab.store.find_run import find_run
 from drivelab.store.read import StoredRun, open_run
+from drivelab.store.remote.cache import is_cached
 from drivelab.store.trust import require_own
 from drivelab.store.write import continue_run
 
@@ -43,6 +45,8 @@ def command(
     is checked as a new one is: a directory of runs may come from anybody.
     """
     directory = find_run(run).absolute()
+    if is_cached(directory):
+        raise DrivelabError("S518", f"{run} is not gone on with where it is", where="drivelab resume")
     stored = open_run(directory)
     require_own(stored, is_trusted=trust)
     # whatever could be wrong with it is told before anything is touched

@@ -35,6 +35,7 @@ from drivelab.report.terminal.run_matrix import matrix_of
 from drivelab.report.terminal.run_screen import SHORT, render_run_screen, table_lines_of, warning_lines, with_drifts
 from drivelab.report.terminal.wrapped import without_trailing_blanks
 from drivelab.store.read import StoredRun
+from drivelab.store.remote.bring import place_of
 from drivelab.store.selection import trial_columns
 from drivelab.streams import make_console
 
@@ -219,7 +220,7 @@ def _write_out(text: str, run: StoredRun, console: Console, source: str = "") ->
     console.file.write(without_trailing_blanks(text))
     if source:
         console.print(Text(source), soft_wrap=True)
-    console.print(Text(f"run:    {run.directory}"), soft_wrap=True)
+    console.print(Text(f"run:    {place_of(run.directory)}"), soft_wrap=True)
 
 
 def _with_room(blocks: Sequence[Sequence[str]], room: int) -> Iterator[str]:

@@ -15,7 +15,10 @@ from drivelab.cli.run_in_short import record_of, row_of, run_lines
 from drivelab.model.errors import DrivelabError
 from drivelab.store.find_run import all_kept, kept_followed, kept_runs
 from drivelab.store.followed import StoredFollowed, open_followed
+from drivelab.store.layout import HISTOGRAMS, TRIALS
 from drivelab.store.read import StoredRun, open_run
+from drivelab.store.remote.address import is_address
+from drivelab.store.remote.bring import bring
 from drivelab.streams import make_console
 
 SCHEMA = 1
@@ -25,7 +28,11 @@ _Stored = TypeVar("_Stored")
 
 def command(
     target: Annotated[
-        str | None, typer.Argument(metavar="[TARGET]", help="Only runs on this directory or drive, or of this label.")
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="Only runs on this directory or drive, or of this label; s3://BUCKET/PREFIX: the runs of that store.",
+        ),
     ] = None,
     all_runs: Annotated[bool, typer.Option("--all", help=f"All of them, and not only the newest {SHOWN_MAX}.")] = False,
     has_tags: Annotated[bool, typer.Option("--tags", help="What was said of each run with --tag.")] = False,
@@ -37,11 +44,15 @@ def command(
     made. So do its name, which --json tells, or the time with which that begins,
     and LAST, which is number 1.
     """
-    kept: list[StoredRun | StoredFollowed] = [*readable_runs(), *_readable(kept_followed(), open_followed)]
-    numbers = {directory: number for number, directory in enumerate(all_kept(), start=1)}
+    store = target if target is not None and is_address(target) else ""
+    kept: list[StoredRun | StoredFollowed] = [*readable_runs(store), *_readable(kept_followed(store), open_followed)]
+    numbers = {directory: number for number, directory in enumerate(all_kept(store), start=1)}
     kept.sort(key=lambda one: numbers[one.directory])
-    found = [one for one in kept if target is None or is_on(target, record_of(one))]
-    shown = [row_of(one, numbers[one.directory]) for one in (found if all_runs or as_json else found[:SHOWN_MAX])]
+    found = [one for one in kept if target is None or store or is_on(target, record_of(one))]
+    told = found if all_runs or as_json else found[:SHOWN_MAX]
+    # all at once: each by itself would wait for the network
+    bring((one.directory for one in told if not record_of(one).verdict), TRIALS, HISTOGRAMS)
+    shown = [row_of(one, numbers[one.directory]) for one in told]
     if as_json:
         print(json.dumps({"schema": SCHEMA, "runs": shown}, indent=2))
         return
@@ -52,14 +63,18 @@ def command(
     plain = not console.encoding.startswith("utf")
     for line in run_lines(shown, max(console.width, 40), plain, has_tags=has_tags):
         print(line)
-    print(f"to see one: drivelab report {shown[0]['number']}")
+    first = f"{store.rstrip('/')}/{shown[0]['run']}" if store else shown[0]["number"]
+    print(f"to see one: drivelab report {first}")
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} older: --all")
 
 
-def readable_runs() -> Iterator[StoredRun]:
-    """The runs that are kept, the oldest first; one that cannot be read is named, and left out."""
-    yield from _readable(kept_runs(), open_run)
+def readable_runs(store: str = "") -> Iterator[StoredRun]:
+    """The runs that are kept, the oldest first; one that cannot be read is named, and left out.
+
+    Those of another store where its address is given.
+    """
+    yield from _readable(kept_runs(store), open_run)
 
 
 def _readable(directories: Sequence[Path], opened: Callable[[Path], _Stored]) -> Iterator[_Stored]:

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.find_run import find_run, kept_runs
-from drivelab.store.layout import default_parent
+from drivelab.store.find_run import kept_place, kept_runs, runs_at
 from drivelab.store.read import StoredRun, open_run
 
 
@@ -19,7 +18,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="RUN",
-            help="Directories of runs, or their names where runs are kept; all that are kept there by default.",
+            help="Runs, or directories or stores (s3://BUCKET/PREFIX) of runs; all that are kept here by default.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -42,7 +41,7 @@ def command(
     """
     if as_json and as_csv:
         raise DrivelabError("U004", "--json and --csv exclude each other", where="drivelab sql")
-    found = [open_run(find_run(name)) for name in runs] if runs else _kept_runs()
+    found = [open_run(one) for name in runs for one in runs_at(name)] if runs else _kept_runs()
     # imported here: the help needs no database
     from drivelab.cli.sql_output import print_csv, print_json, print_lines, print_table
     from drivelab.store.query import query_runs
@@ -70,5 +69,5 @@ def _kept_runs() -> list[StoredRun]:
         except DrivelabError as error:
             print(f"left out: {directory.name}: {error.what}", file=sys.stderr)
     if not found:
-        raise DrivelabError("U009", "there are no runs to query", where=str(default_parent()))
+        raise DrivelabError("U009", "there are no runs to query", where=kept_place())
     return found

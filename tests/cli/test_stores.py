@@ -1,0 +1,311 @@
+"""Runs in a bucket: put there once and whole, read where runs are read, and told clearly where that fails."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from drivelab.cli.main import run
+from drivelab.store.remote.bring import forget
+from drivelab.store.remote.cache import cache_root
+from s3_server import KEYS, Bucket, Wire, s3_server
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
+PYTHON = Path(__file__).resolve().parents[2] / "python"
+CHECK, GRID = GOLDEN / "check-directory", GOLDEN / "queue-depth-grid"
+# each of these runs keeps its trials
+RUNS = [GRID, GOLDEN / "ssd-latency-scratch", CHECK]
+Asked = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[int]:
+    with s3_server() as port:
+        yield port
+
+
+@pytest.fixture
+def wire(server: int) -> Iterator[Wire]:
+    made = Wire(server)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def bucket(server: int, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    """An empty bucket, reached by the wire, and nothing of it here yet."""
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{wire.port}")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    forget()
+    made = Bucket(server)
+    yield made
+    made.close()
+    forget()
+
+
+@pytest.fixture
+def asked(capsys: pytest.CaptureFixture[str]) -> Asked:
+    def ask(*words: str | Path) -> tuple[int, str, str]:
+        forget()
+        status = run([*map(str, words)])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return ask
+
+
+def store_of(bucket: Bucket) -> str:
+    return f"s3://{bucket.name}/team/runs"
+
+
+def in_cache() -> set[str]:
+    return {path.name for path in cache_root().rglob("*") if path.is_file() and path.parent != cache_root()}
+
+
+def test_a_run_is_there_once_with_all_that_it_consists_of(bucket: Bucket, asked: Asked, tmp_path: Path) -> None:
+    directory = tmp_path / "a-run"
+    shutil.copytree(CHECK, directory)
+    (directory / "report.html").write_text("it can be made again")
+    store = store_of(bucket)
+    assert asked("push", directory, "--to", store) == (0, f"{store}: 1 stored\n", "")
+    stored = {name.removeprefix("team/runs/") for name in bucket.names()}
+    files = [path for path in directory.rglob("*") if path.is_file() and path.name != "report.html"]
+    kept = {str(path.relative_to(tmp_path)) for path in files}
+    assert stored == {"manifests/a-run.json", *kept}
+    for name in kept:
+        assert bucket.content(f"team/runs/{name}") == (tmp_path / name).read_bytes()
+    before = {name: bucket.content(name) for name in bucket.names()}
+    assert asked("push", directory, "--to", f"{store}/") == (0, f"{store}/: 1 was there\n", "")
+    assert {name: bucket.content(name) for name in bucket.names()} == before
+
+
+@pytest.mark.provokes("S516")
+def test_another_run_of_that_name_is_never_replaced(bucket: Bucket, asked: Asked, tmp_path: Path) -> None:
+    asked("push", CHECK, "--to", store_of(bucket))
+    before = {name: bucket.content(name) for name in bucket.names()}
+    other = tmp_path / CHECK.name
+    shutil.copytree(GRID, other)
+    status, out, err = asked("push", other, GRID, "--to", store_of(bucket), "--json")
+    assert status == 1
+    assert [one["state"] for one in json.loads(out)["runs"]] == ["failed", "stored"]
+    assert f"another run is called {CHECK.name} there (S516)" in err
+    assert {name: bucket.content(name) for name in before} == before
+
+
+@pytest.mark.provokes("S511")
+def test_an_upload_that_is_cut_off_leaves_no_run_and_goes_on(bucket: Bucket, wire: Wire, asked: Asked) -> None:
+    last = f"PUT /{bucket.name}/team/runs/{GRID.name}/run.json"
+    wire.cuts = lambda line: line.startswith(last)
+    status, _, err = asked("push", GRID, "--to", store_of(bucket))
+    assert status == 1
+    assert "error[S511]" in err
+    assert f"team/runs/{GRID.name}/trials.parquet" in bucket.names()
+    status, _, err = asked("report", f"{store_of(bucket)}/{GRID.name}", "--text")
+    assert status == 2
+    assert "error[S504] there is no whole run" in err
+    assert "no run of" in asked("runs", store_of(bucket))[1]
+    wire.cuts = lambda _line: False
+    wire.requests.clear()
+    assert asked("push", GRID, "--to", store_of(bucket))[:2] == (0, f"{store_of(bucket)}: 1 stored\n")
+    put = [line.split("?")[0].rpartition("/runs/")[2] for line in wire.requests if line.startswith("PUT")]
+    assert [name.split()[0] for name in put] == [f"{GRID.name}/run.json", f"manifests/{GRID.name}.json"]
+    assert asked("report", f"{store_of(bucket)}/{GRID.name}", "--text")[0] == 0
+
+
+def test_commands_read_a_bucket_as_they_read_a_directory(bucket: Bucket, asked: Asked, tmp_path: Path) -> None:
+    here, there = tmp_path / "runs", store_of(bucket)
+    for one in RUNS:
+        shutil.copytree(one, here / one.name)
+    asked("push", here, "--to", there)
+    count = "select run, count(*) as trials from trials group by run order by run"
+    for words in (["sql", count], ["sql", "select run, experiment from runs order by run"], ["fleet", "report"]):
+        assert asked(*words, there)[:2] == asked(*words, here)[:2]
+    for words in (["report", "{}", "--text", "--details"], ["compare", "{other}", "{}"]):
+        for one in RUNS[:2]:
+            of_bucket = asked(*(word.format(f"{there}/{one.name}", other=f"{there}/{CHECK.name}") for word in words))
+            of_here = asked(*(word.format(here / one.name, other=here / CHECK.name) for word in words))
+            assert of_bucket[:2] == (of_here[0], of_here[1].replace(f"run:    {here}", f"run:    {there}"))
+    listed = json.loads(asked("runs", there, "--json")[1])["runs"]
+    assert {one["run"] for one in listed} == {one.name for one in RUNS}
+
+
+def test_where_runs_are_kept_may_be_a_bucket(
+    bucket: Bucket, asked: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked("push", *RUNS, "--to", store_of(bucket))
+    monkeypatch.setenv("DRIVELAB_RUNS", store_of(bucket))
+    assert asked("sql", "select count(*) as n from runs")[1].split() == ["n", "3"]
+    # the newest by its name
+    first = asked("runs")[1].splitlines()[1]
+    assert first.startswith("1 ")
+    told = asked("report", GRID, "--text")[1]
+    assert asked("report", GRID.name, "--text")[1] == told.replace(str(GRID), f"{store_of(bucket)}/{GRID.name}")
+    assert asked("history", "/var/lib/etcd")[1].startswith("The newest check")
+    assert asked("fleet", "status")[0] == 1
+
+
+@pytest.mark.provokes("S518")
+def test_a_bucket_is_no_place_to_measure(
+    bucket: Bucket, asked: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked("push", CHECK, "--to", store_of(bucket))
+    assert "error[S518]" in asked("resume", f"{store_of(bucket)}/{CHECK.name}")[2]
+    status, _, err = asked("export", "fio", f"{store_of(bucket)}/{CHECK.name}")
+    assert (status, "error[U014]" in err) == (2, True)
+    monkeypatch.setenv("DRIVELAB_RUNS", store_of(bucket))
+    status, _, err = asked("check", tmp_path, "--quick")
+    assert status == 1
+    assert "error[S518]" in err
+    assert "drivelab push RUN --to STORE" in err
+
+
+def test_only_what_is_needed_comes_here_and_only_once(bucket: Bucket, wire: Wire, asked: Asked) -> None:
+    traced = GOLDEN / "explained-appends"
+    asked("push", traced, *RUNS, "--to", store_of(bucket))
+    wire.requests.clear()
+    asked("sql", "select run, experiment from runs", store_of(bucket))
+    assert in_cache() == {"run.json", "manifest.json", "address"}
+    assert sum("GET" in line and "list-type" not in line for line in wire.requests) == 1 + len(RUNS)
+    asked("fleet", "report", store_of(bucket))
+    assert in_cache() == {"run.json", "manifest.json", "address", "trials.parquet", "histograms.parquet"}
+    wire.requests.clear()
+    asked("fleet", "report", store_of(bucket))
+    assert [line for line in wire.requests if "list-type" not in line] == []
+    asked("report", f"{store_of(bucket)}/{traced.name}", "--text")
+    assert len(in_cache()) > 4
+
+
+def test_a_run_that_was_put_there_anew_is_read_anew(bucket: Bucket, asked: Asked, tmp_path: Path) -> None:
+    asked("push", CHECK, "--to", store_of(bucket))
+    count = "select count(*) as n from trials"
+    assert asked("sql", count, store_of(bucket))[1].split() == ["n", "9"]
+    for name in bucket.names():
+        bucket.remove(name)
+    other = tmp_path / CHECK.name
+    shutil.copytree(GRID, other)
+    asked("push", other, "--to", store_of(bucket))
+    assert asked("sql", count, store_of(bucket))[1].split() == ["n", "28"]
+
+
+def test_a_page_of_a_run_in_a_bucket_is_written_here(
+    bucket: Bucket, asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked("push", CHECK, "--to", store_of(bucket))
+    monkeypatch.chdir(tmp_path)
+    assert asked("report", f"{store_of(bucket)}/{CHECK.name}")[1] == f"{CHECK.name}.html\n"
+    assert (tmp_path / f"{CHECK.name}.html").is_file()
+
+
+def test_two_processes_bring_the_same_runs_at_once(bucket: Bucket, asked: Asked) -> None:
+    asked("push", *RUNS, "--to", store_of(bucket))
+    words = [sys.executable, "-m", "drivelab", "sql", "select count(*) as n from histograms", store_of(bucket)]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    answers = [one.communicate() for one in both]
+    assert answers[0] == answers[1]
+    assert [one.returncode for one in both] == [0, 0], answers
+    assert not [path for path in cache_root().rglob(".*") if path.is_file()]
+
+
+@pytest.mark.provokes("S515")
+@pytest.mark.parametrize("harm", ["changed", "missing", "manifest"])
+def test_a_run_that_is_damaged_there_is_named(harm: str, bucket: Bucket, asked: Asked) -> None:
+    asked("push", *RUNS, "--to", store_of(bucket))
+    name = f"team/runs/{CHECK.name}/trials.parquet"
+    if harm == "changed":
+        content = bucket.content(name)
+        bucket.put(name, content[:-9] + bytes(9))
+    elif harm == "missing":
+        bucket.remove(name)
+    else:
+        name = f"team/runs/manifests/{CHECK.name}.json"
+        bucket.put(name, bucket.content(name).replace(b'"sha256": "', b'"sha256": "0'))
+    status, _, err = asked("report", f"{store_of(bucket)}/{CHECK.name}", "--text")
+    assert status == 1
+    assert "error[S515]" in err
+    status, out, err = asked("fleet", "report", store_of(bucket), "--json")
+    assert "1 run that cannot be read" in out + err
+    if harm == "manifest":
+        assert (
+            f"left out: {CHECK.name}: the manifest of {CHECK.name} cannot be understood"
+            in asked("runs", store_of(bucket))[2]
+        )
+
+
+@pytest.mark.provokes("S511")
+def test_a_connection_that_breaks_off_is_told_and_what_came_is_kept(bucket: Bucket, wire: Wire, asked: Asked) -> None:
+    asked("push", GRID, "--to", store_of(bucket))
+    wire.cuts = lambda line: "trials.parquet" in line
+    status, _, err = asked("sql", "select count(*) as n from trials", store_of(bucket))
+    assert status == 1
+    assert "error[S511] it cannot be reached" in err
+    assert "Traceback" not in err
+    assert in_cache() == {"run.json", "manifest.json", "address"}
+    wire.cuts = lambda _line: False
+    assert asked("sql", "select count(*) as n from trials", store_of(bucket))[1].split() == ["n", "28"]
+
+
+@pytest.mark.provokes("S512", "S513", "S514")
+def test_what_a_bucket_refuses_is_told(bucket: Bucket, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, _, err = asked("runs", "s3://no-such-bucket-anywhere/runs")
+    assert (status, "error[S513] there is no such bucket" in err) == (2, True)
+    status, _, err = asked("push", CHECK, "--to", "s3://no-such-bucket-anywhere/runs")
+    assert (status, "error[S513] there is no such bucket" in err) == (2, True)
+    bucket.refuse_writes()
+    status, _, err = asked("push", CHECK, "--to", store_of(bucket))
+    assert status == 1
+    assert "error[S514] it takes nothing from here" in err
+    assert bucket.names() == []
+    for name in KEYS:
+        monkeypatch.delenv(name)
+    status, _, err = asked("runs", store_of(bucket))
+    assert status == 1
+    assert "error[S512] there are no keys for it" in err
+
+
+@pytest.mark.provokes("S504", "U054")
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [("s3://{}/team/runs/tuesday", "S504"), ("s3://", "U054"), ("s4://{}/team", "U054"), ("s3:///x", "U054")],
+)
+def test_what_is_no_run_there_is_told(typed: str, code: str, bucket: Bucket, asked: Asked) -> None:
+    asked("push", CHECK, "--to", store_of(bucket))
+    status, _, err = asked("report", typed.format(bucket.name), "--text")
+    assert status == 2
+    assert f"error[{code}]" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.provokes("S510")
+def test_what_reaches_a_bucket_is_named_where_it_is_missing(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("fsspec", "fsspec.core"):
+        monkeypatch.setitem(sys.modules, name, None)
+    status, _, err = asked("push", CHECK, "--to", "s3://bucket/runs")
+    assert status == 1
+    assert "error[S510]" in err
+    assert "pip install 'drivelab[remote]'" in err
+    # a directory needs none of it
+    assert asked("push", CHECK, "--to", tmp_path / "store")[0] == 0
+
+
+@pytest.mark.provokes("S517")
+def test_a_run_that_goes_on_is_not_put_there(bucket: Bucket, asked: Asked, tmp_path: Path) -> None:
+    directory = tmp_path / "going-on"
+    shutil.copytree(CHECK, directory)
+    document = json.loads((directory / "run.json").read_text())
+    (directory / "run.json").write_text(json.dumps(document | {"status": "running"}))
+    status, _, err = asked("push", directory, "--to", store_of(bucket))
+    assert (status, "(S517)" in err) == (1, True)
+    assert bucket.names() == []
