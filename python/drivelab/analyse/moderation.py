@@ -17,11 +17,11 @@ Floats = NDArray[np.float64]
 # the width of a histogram's bucket as a share: no number is known better than that
 VARIANCE_MIN = 2.0**-18
 # what the others tell is worth so many degrees of freedom at most
-_PRIOR_MAX = 3.0
+PRIOR_MAX = 3.0
 # ... and not more than one for three of them, for what disturbs a run disturbs all of them alike
-_NUMBERS_A_DEGREE = 3.0
+NUMBERS_A_DEGREE = 3.0
 # the ones that scatter most tell nothing of the others
-_LEFT_OUT = 0.25
+LEFT_OUT = 0.25
 _SERIES_FROM = 8.0
 
 
@@ -76,10 +76,10 @@ def moderated(variances: Floats, degrees: Floats) -> Moderated:
     if not known.any():
         return Moderated(np.full(len(variances), math.nan), math.nan, 0.0)
     own = np.where(known, np.maximum(variances, VARIANCE_MIN), 0.0)
-    kept = np.argsort(own[known])[: int(known.sum()) - int(_LEFT_OUT * known.sum())]
+    kept = np.argsort(own[known])[: int(known.sum()) - int(LEFT_OUT * known.sum())]
     pooled = float(np.average(own[known][kept], weights=degrees[known][kept]))
     count = int(known.sum())
-    prior = min(prior_degrees(own[known], degrees[known]), _PRIOR_MAX, (count - 1) / _NUMBERS_A_DEGREE)
+    prior = min(prior_degrees(own[known], degrees[known]), PRIOR_MAX, (count - 1) / NUMBERS_A_DEGREE)
     weights = np.maximum(degrees + prior, 1e-9)
     return Moderated(np.maximum(pooled, (prior * pooled + degrees * own) / weights), pooled, prior)
 

@@ -30,7 +30,7 @@ from drivelab.model.trace import ExplanationDifference
 from drivelab.model.units import format_quantity
 from drivelab.store.read import StoredRun
 
-_METRICS_APART = metrics_apart(COMPARED_METRICS)
+METRICS_APART = metrics_apart(COMPARED_METRICS)
 _NAMED_AT_MOST = 12
 # findings about the hour in which it was measured, and not about the drive
 _OF_THE_MOMENT = {
@@ -74,14 +74,14 @@ def compare_runs(
     if not 0 < margin < 1:
         raise DrivelabError("U011", f"a margin of {100 * margin:g} % is not between 0 % and 100 %")
     _refuse_twice([*base, *new])
-    read = partial(read_run, metrics={*COMPARED_METRICS, *_METRICS_APART, *metrics})
+    read = partial(read_run, metrics={*COMPARED_METRICS, *METRICS_APART, *metrics})
     by_others, is_drive_shared = are_told_by_others(base, new), is_some_drive_shared(base, new)
     sides = [[read(run, with_others_bursts=by_others) for run in runs] for runs in (base, new)]
     units = {name: unit for side in sides for run in side for name, unit in run.units.items()}
     _refuse_unknown(metrics, units, [*base, *new])
     places = _places([(runs, side) for runs, side in zip((base, new), sides, strict=True)])
     lasting = lasting_trials(sides, is_drive_shared=is_drive_shared)
-    ours, theirs = _by_operation(
+    ours, theirs = by_operation(
         *(list(compared_trials(side, place, lasting)) for side, place in zip(sides, places, strict=True))
     )
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
@@ -215,7 +215,7 @@ def _places(sides: Sequence[tuple[Sequence[StoredRun], Sequence[ReadRun]]]) -> l
     return [{label: label for label in ours}, places]
 
 
-def _by_operation(*sides: Sequence[ComparedTrial]) -> list[list[ComparedTrial]]:
+def by_operation(*sides: Sequence[ComparedTrial]) -> list[list[ComparedTrial]]:
     """The trials of both sides; a workload that mixes operations on both of them is compared by each operation."""
     parts = [[[replace(one, trial=part) for part in trials_apart(one.trial)] for one in side] for side in sides]
     mixed = [{own[0].workload for own in side if len(own) > 1} for side in parts]

@@ -76,7 +76,7 @@ def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
     experiment = f"{experiment} (quick)" if record.is_quick else experiment
     titles = workload_titles(record.experiment)
     trials = list(as_they_last(run, trials_of_run(run, _METRICS)[0]))
-    drives = _drives_of(record, trials, host)
+    drives = drives_of_run(record, [trial.target for trial in trials], host)
     for label, drive in drives.items():
         if any(trial.target == label for trial in trials):
             found.drives[drive.key].append((record.started_utc, drive))
@@ -126,9 +126,9 @@ def _label(run: StoredRun, experiment: str, trial: RunTrial, found: _Gathered) -
     return found.titles[place]
 
 
-def _drives_of(record: RunRecord, trials: Iterable[RunTrial], host: str) -> dict[str, FleetDrive]:
+def drives_of_run(record: RunRecord, labels: Iterable[str] = (), host: str = "") -> dict[str, FleetDrive]:
     """The drives of a run by the labels of its targets; of a host that is called so, if that is said."""
-    measured = measured_targets(record, list(dict.fromkeys(trial.target for trial in trials)))
+    measured = measured_targets(record, list(dict.fromkeys(labels)))
     kernel_names = {as_text(target.get("label")): _kernel_name(target) for target in record.targets}
     return {
         label: _drive(replace(target.drive, machine=host or target.drive.machine), kernel_names.get(label, ""), record)
