@@ -63,6 +63,41 @@ class _Number:
     newest: float
 
 
+@dataclass(frozen=True, slots=True)
+class NewestRun:
+    """The newest run of a kind and the earlier ones, before it is judged.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    kind : tuple of str
+        As of `RunOfHistory`.
+    earlier_count, missing_count : int
+        Earlier runs that it is held against, and how many more it takes.
+    numbers : tuple
+        Those that have enough earlier runs.
+    """
+
+    run: str
+    kind: tuple[str, ...]
+    earlier_count: int
+    missing_count: int
+    numbers: tuple[_Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shift:
+    """How far a number is from the earlier ones: its logarithm, the standard error of that, and the chance of it."""
+
+    row: MetricComparison
+    value: float
+    error: float
+    count: float
+    degrees: float
+    p_value: float
+
+
 def judge_newest(runs: Sequence[RunOfHistory], units: Mapping[str, Unit]) -> tuple[JudgedRun, ...]:
     """Of each kind of run the newest one beside the earlier ones like it.
 
@@ -86,21 +121,47 @@ def judge_newest(runs: Sequence[RunOfHistory], units: Mapping[str, Unit]) -> tup
     0.5 % as well. Variances are moderated over the numbers; the p-value has the degrees of freedom that this lends, the
     interval has not, since what disturbs a run disturbs all of its numbers alike.
     """
+    return tuple(told for one in newest_of(runs, units) for told in judged_runs([one]))
+
+
+def newest_of(runs: Sequence[RunOfHistory], units: Mapping[str, Unit]) -> tuple[NewestRun, ...]:
+    """Of each kind of run the newest one, before it is judged: the kind that was measured last first.
+
+    Parameters
+    ----------
+    runs, units
+        As of `judge_newest`.
+    """
     kinds: dict[tuple[str, ...], list[RunOfHistory]] = {}
     for run in runs:
         if not run.left_out:
             kinds.setdefault(run.kind, []).append(run)
     place = {run.name: number for number, run in enumerate(runs)}
-    found = [_judged(alike[:-1], alike[-1], units) for alike in kinds.values()]
+    found = [_newest(alike[:-1], alike[-1], units) for alike in kinds.values()]
     return tuple(sorted(found, key=lambda one: -place[one.run]))
 
 
-def _judged(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mapping[str, Unit]) -> JudgedRun:
+def judged_runs(runs: Sequence[NewestRun]) -> list[JudgedRun]:
+    """Newest runs judged together, of one drive or of many: each number is corrected for those of all of them.
+
+    Numbers lend each other their scatter only within a run.
+    """
+    shifts = [_shifts(one.numbers) for one in runs]
+    every = [shift for its in shifts for shift in its]
+    adjusted = iter(holm([shift.p_value for shift in every]))
+    return [
+        JudgedRun(
+            one.run, one.kind, one.earlier_count, one.missing_count, tuple(_rows(its, adjusted, count=len(every)))
+        )
+        for one, its in zip(runs, shifts, strict=True)
+    ]
+
+
+def _newest(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mapping[str, Unit]) -> NewestRun:
     numbers = list(_numbers(earlier, newest, units))
-    known = [number for number in numbers if len(number.earlier) >= EARLIER_MIN]
-    rows = _rows(known) if known else ()
+    known = tuple(number for number in numbers if len(number.earlier) >= EARLIER_MIN)
     most = max((len(number.earlier) for number in numbers), default=0)
-    return JudgedRun(newest.name, newest.kind, most, max(0, EARLIER_MIN - most), tuple(rows))
+    return NewestRun(newest.name, newest.kind, most, max(0, EARLIER_MIN - most), known)
 
 
 def _numbers(earlier: Sequence[RunOfHistory], newest: RunOfHistory, units: Mapping[str, Unit]) -> Iterator[_Number]:
@@ -138,24 +199,31 @@ def _value(trials: Sequence[ComparedTrial], metric: str) -> float | None:
     return math.log(median(known)) if len(known) == len(found) else None
 
 
-def _rows(numbers: Sequence[_Number]) -> list[MetricComparison]:
-    """The numbers judged together, what changed first, the largest change before the others."""
+def _shifts(numbers: Sequence[_Number]) -> list[_Shift]:
+    """How far each number of the newest run is from the earlier ones."""
+    if not numbers:
+        return []
     counts = np.array([float(len(number.earlier)) for number in numbers])
     scatter = moderated(np.array([number.earlier.var(ddof=1) for number in numbers]), counts - 1)
-    errors = np.sqrt(scatter.variances * (1 + 1 / counts))
-    shifts = [number.newest - float(number.earlier.mean()) for number in numbers]
-    degrees = counts - 1 + scatter.prior_degrees
-    p_values = [two_sided_p(*one) for one in zip(shifts, errors.tolist(), degrees.tolist(), strict=True)]
+    errors = np.sqrt(scatter.variances * (1 + 1 / counts)).tolist()
+    found = []
+    for number, error, count in zip(numbers, errors, counts.tolist(), strict=True):
+        value, degrees = number.newest - float(number.earlier.mean()), count - 1 + scatter.prior_degrees
+        found.append(_Shift(number.row, value, error, count, degrees, two_sided_p(value, error, degrees)))
+    return found
+
+
+def _rows(shifts: Sequence[_Shift], adjusted_p_values: Iterator[float], *, count: int) -> list[MetricComparison]:
+    """The numbers of a run judged, what changed first, the largest change at the top; `count` are corrected for."""
     found: list[MetricComparison] = []
-    for number, shift, error, count, freedom, p_value, adjusted in zip(
-        numbers, shifts, errors.tolist(), counts.tolist(), degrees.tolist(), p_values, holm(p_values), strict=True
-    ):
-        half = student_t(count - 1, SIGNIFICANCE / 2) * error
-        least = max(half, student_t(freedom, SIGNIFICANCE / 2 / len(numbers)) * error)
-        ends = [math.exp(end) for end in (shift - half, shift + half)]
-        ratio = Estimate(math.exp(shift), ends[0], ends[1], "1", int(count) + 1, count + 1, _METHOD)
-        row = replace(number.row, ratio=ratio, p_value=p_value, adjusted_p_value=adjusted)
-        if abs(shift) > half and adjusted <= SIGNIFICANCE:
+    for shift in shifts:
+        adjusted = next(adjusted_p_values)
+        half = student_t(shift.count - 1, SIGNIFICANCE / 2) * shift.error
+        least = max(half, student_t(shift.degrees, SIGNIFICANCE / 2 / count) * shift.error)
+        low, high = math.exp(shift.value - half), math.exp(shift.value + half)
+        ratio = Estimate(math.exp(shift.value), low, high, "1", int(shift.count) + 1, shift.count + 1, _METHOD)
+        row = replace(shift.row, ratio=ratio, p_value=shift.p_value, adjusted_p_value=adjusted)
+        if abs(shift.value) > half and adjusted <= SIGNIFICANCE:
             row = replace(row, verdict="slower" if (row.slowdown or 1) > 1 else "faster")
         found.append(replace(row, detectable_ratio=math.exp(least)))
     return sorted(found, key=lambda row: (row.verdict == "no difference shown", -abs(math.log(row.ratio.value or 1))))

@@ -64,18 +64,10 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         same = [run for run in same if _kind(run) == CHECK]
         kinds -= Counter({CHECK: len(same)})
     is_simulated = bool(same) and bool(facts_before(same[-1].record).get("simulated"))
-    rows: list[HistoryRow] = []
-    judged: list[RunOfHistory] = []
-    units: dict[str, Unit] = {}
-    for run in same:
-        read = read_run(run, COMPARED_METRICS)
-        units |= read.units
-        facts = _facts_of(run.record)
-        judged.append(_judged_run(run, read, facts))
-        rows.append(_row(run, facts, judged[-1].left_out))
+    rows, judged, units = read_history(same)
     return History(
         target=target,
-        rows=with_changes(rows),
+        rows=rows,
         others=others,
         with_other_drives=sum(len(run.record.targets) > 1 and is_on(target, run.record) for run in every),
         # a model has no scatter to hold a run against
@@ -84,6 +76,28 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         is_simulated=is_simulated,
         left_of_burst=next(reversed(left_of_bursts(same).values()), ""),
     )
+
+
+def read_history(
+    runs: Iterable[StoredRun],
+) -> tuple[tuple[HistoryRow, ...], list[RunOfHistory], dict[str, Unit]]:
+    """The rows of one drive's runs, the oldest first, what is judged of each, and the unit of every metric.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of a run cannot be read.
+    """
+    rows: list[HistoryRow] = []
+    judged: list[RunOfHistory] = []
+    units: dict[str, Unit] = {}
+    for run in runs:
+        read = read_run(run, COMPARED_METRICS)
+        units |= read.units
+        facts = _facts_of(run.record)
+        judged.append(_judged_run(run, read, facts))
+        rows.append(_row(run, facts, judged[-1].left_out))
+    return with_changes(rows), judged, units
 
 
 def _of_host(target: str, runs: list[StoredRun], here: str) -> tuple[str, list[StoredRun]]:

@@ -57,7 +57,12 @@ COMMANDS = (
     Command(
         "history",
         "What one drive or directory gave over dates, and what changed.",
-        ("history /var/lib/etcd", "history /var/lib/etcd --out history.html", "history SERIAL --json"),
+        (
+            "history /var/lib/etcd",
+            "history /var/lib/etcd --out history.html",
+            "history SERIAL --json",
+            "history --all-drives",
+        ),
     ),
     Command(
         "fleet",

@@ -16,6 +16,7 @@ import typer
 from drivelab.answers.history import history_of
 from drivelab.cli.run_in_short import row_of, run_lines
 from drivelab.cli.runs import readable_runs
+from drivelab.model.errors import DrivelabError
 from drivelab.model.history import History, HistoryRow, with_changes
 from drivelab.report.history_joint import (
     CAPTION,
@@ -27,26 +28,37 @@ from drivelab.report.history_joint import (
     outcome,
     when,
 )
+from drivelab.report.joint import Joint
 from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, table_lines, wrapped
 from drivelab.store.find_run import all_kept
 from drivelab.store.read import StoredRun
 from drivelab.streams import make_console
 
 SCHEMA = 1
-_LINES_MAX = 25
+LINES_MAX = 25
 _OUTCOME_WIDTH_MIN = 12
 
 
 def command(
     target: Annotated[
-        str,
-        typer.Argument(help="A directory, file or drive (vda), its serial, or a label of runs; HOST:TARGET on a host."),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="A directory, file or drive (vda), its serial, or a label of runs; HOST:TARGET on a host. "
+            "With --all-drives a directory of runs, or a fleet.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html, .md, .csv or .json.")
     ] = None,
+    all_drives: Annotated[
+        bool,
+        typer.Option(
+            "--all-drives", help="All drives that have runs, or those of a directory or a fleet: which changed?"
+        ),
+    ] = False,
     all_runs: Annotated[
-        bool, typer.Option("--all", help=f"All runs, of other kinds too, and not what fits {_LINES_MAX} lines.")
+        bool, typer.Option("--all", help=f"All runs, of other kinds too, and not what fits {LINES_MAX} lines.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -65,11 +77,28 @@ def command(
     run that was the first to have it. The numbers are those of 'drivelab check'.
     Where several hosts have such a drive, this one is meant.
 
+    With --all-drives every drive has a line: which became slower, corrected for
+    the numbers of all of them, which got another firmware, and how they wore.
+
     Raises
     ------
     DrivelabError
+        U004: no TARGET, and not --all-drives. U009: with that there are no runs. S504: nor what they are to be in.
         U005: the ending of FILE is of no format. U053: the drive of which host? O801, O802: the page cannot be written.
     """
+    if all_drives:
+        from drivelab.cli.fleet_history import tell_fleet_history
+
+        tell_fleet_history([target] if target else [], out, is_whole=all_runs, as_json=as_json)
+        return
+    if target is None:
+        do = "drivelab history TARGET, or of all drives: drivelab history --all-drives"
+        raise DrivelabError("U004", "no TARGET is named", where="drivelab history", do=do)
+    _tell(target, out, all_runs=all_runs, as_json=as_json)
+
+
+def _tell(target: str, out: Path | None, *, all_runs: bool, as_json: bool) -> None:
+    """Print the history of one drive or directory, or write it."""
     kept = list(readable_runs())
     history = history_of(kept, target, with_every_kind=all_runs, here=os.uname().nodename)
     if target not in history.places and os.path.exists(target):
@@ -96,14 +125,14 @@ def command(
         )
         return
     if out is not None:
-        _write(history, out)
+        write_joint(joint_of_history(history), out)
         return
     console = make_console(soft_wrap=True)
     plain = not console.encoding.startswith("utf")
     if in_short:
-        lines = answer_lines(history, in_short, plain, lines_max=0 if all_runs else _LINES_MAX)
+        lines = answer_lines(history, in_short, plain, lines_max=0 if all_runs else LINES_MAX)
     else:
-        lines = history_lines(history, plain, lines_max=0 if all_runs else _LINES_MAX)
+        lines = history_lines(history, plain, lines_max=0 if all_runs else LINES_MAX)
     for line in lines:
         print(fitted(line, max(console.width, 40)))
 
@@ -184,11 +213,12 @@ def _below(row: HistoryRow, plain: bool) -> list[str]:
     return [f"  {line}" for text in told for line in wrapped(text, WIDTH - 2, plain, indent="  ")]
 
 
-def _write(history: History, out: Path) -> None:
+def write_joint(joint: Joint, out: Path) -> None:
+    """Write the report of a history in the format of the file's name, and tell where."""
     from drivelab.cli.report_output import chosen_format
     from drivelab.report.formats import write_report_files
     from drivelab.store.durable import typed_file
 
     format_name = chosen_format(None, out, has_option=False)
-    for path in write_report_files(joint_of_history(history), format_name, typed_file(out)):
+    for path in write_report_files(joint, format_name, typed_file(out)):
         print(path)

@@ -1,0 +1,124 @@
+"""``drivelab history --all-drives``: which of many drives became slower, got another firmware, or wore."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivelab.cli.main import run
+from made_up_fleet import MadeUpDrive, made_up_drives, write_fleet
+
+SLOWER, UPDATED, MOVED = 5, 2, 3
+EARLIER = 6
+COUNT = 20
+
+
+def change(document: dict[str, Any], drive: MadeUpDrive, number: int) -> None:
+    """One drive gets another firmware, one moves, and every third wears by 2 % a run."""
+    place = int(drive.serial.removeprefix("SN"))
+    for target in document["targets"]:
+        target["smart_before"] = [{"drive": "/dev/x", "percentage_used": 1 + 2 * number * (place % 3 == 0)}]
+        for facts in filter(None, (target["facts_before"], target["facts_after"])):
+            if place == UPDATED and number >= EARLIER - 1:
+                facts["drives"][0]["firmware"] = "B7"
+    if place == MOVED and number >= 1:
+        document["host"]["hostname"] = "host099"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty drives with six runs each, and a seventh in which one of them is slower."""
+    parent = tmp_path_factory.mktemp("history")
+    drives = list(made_up_drives(COUNT))
+    write_fleet(parent / "runs", drives, runs_each=EARLIER, change=change)
+    slower = [replace(one, slowness=one.slowness * (1.3 if place == SLOWER else 1)) for place, one in enumerate(drives)]
+
+    def later(document: dict[str, Any], drive: MadeUpDrive, _: int) -> None:
+        change(document, drive, EARLIER)
+        document["started_utc"] = document["started_utc"].replace("-02-", "-06-")
+
+    for directory in write_fleet(parent / "later", slower, seed=2, change=later):
+        directory.rename(parent / "runs" / directory.name.replace("202602", "202606"))
+    return parent / "runs"
+
+
+def history(runs: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    assert run(["history", str(runs), "--all-drives", *more]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_became_slower_comes_first_in_few_lines(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = history(runs, capsys).splitlines()
+    told = " ".join(" ".join(lines).split())
+    assert told.startswith(
+        "1 of 20 drives that have runs enough became slower; most nvme5n1 of host000 (serial SN000005)"
+    )
+    assert "than in 6 earlier ones like it." in told
+    assert "540 comparisons were made and corrected for" in told
+    assert "Another firmware came to 1 drive: nvme2n1 of host000 (serial SN000002): A1 -> B7 (2026-03-08)." in told
+    assert "Wear is known of 20 drives, now 1 to 13 % of their life" in told
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    table = lines[lines.index("") + 1 :]
+    assert table[1].startswith("host000:nvme5n1")
+    assert "slower" in table[1]
+    assert table[2].startswith("host000:nvme2n1")
+    assert "A1 -> B7" in table[2]
+    assert table[-1].endswith("more: --all; as a page: --out history.html")
+    assert len(history(runs, capsys, "--all").splitlines()) > COUNT
+
+
+def test_json_has_every_drive_with_its_runs(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(history(runs, capsys, "--json"))
+    assert (found["schema"], len(found["drives"])) == (1, COUNT)
+    first, second, *_ = found["drives"]
+    assert (first["drive"]["serial"], first["is_slower"]) == ("SN000005", True)
+    assert [one["is_slower"] for one in found["drives"][1:]] == [False] * (COUNT - 1)
+    assert [(one["before"], one["after"]) for one in second["firmware_changes"]] == [("A1", "B7")]
+    assert len(first["runs"]) == EARLIER + 1
+    worn = next(one for one in found["drives"] if one["drive"]["serial"] == "SN000000")
+    assert [wear for _, wear in worn["wear_percent"]] == [1, 3, 5, 7, 9, 11, 13]
+    # a drive that moved is one drive, and is where it is now
+    moved = next(one for one in found["drives"] if one["drive"]["serial"] == f"SN{MOVED:06d}")
+    assert (moved["drive"]["host"], len(moved["runs"])) == ("host099", EARLIER + 1)
+    count = sum(len(one["rows"]) for drive in found["drives"] for one in drive["judged"])
+    assert found["comparison_count"] == count == 540
+    p_values = [row["p_value"] for one in first["judged"] for row in one["rows"]]
+    adjusted = [row["adjusted_p_value"] for one in first["judged"] for row in one["rows"]]
+    assert min(adjusted) == pytest.approx(min(p_values) * count)
+
+
+@pytest.mark.parametrize("name", ["history.html", "history.md", "history.json"])
+def test_it_is_written_as_any_report(runs: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = history(runs, capsys, "--out", str(tmp_path / name)).splitlines()
+    assert Path(printed[0]).name == name
+    assert any("SN000005" in Path(path).read_text() for path in printed if not path.endswith(".svg"))
+
+
+def test_with_few_runs_it_says_how_many_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    write_fleet(tmp_path, list(made_up_drives(3)), runs_each=2)
+    assert run(["history", "--all-drives"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("3 drives with 6 runs. Whether a drive changed can't be told yet: that takes 5 more runs")
+
+
+@pytest.mark.provokes("U004", "U009")
+def test_neither_a_target_nor_runs_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    assert run(["history"]) == 2
+    assert "error[U004] no TARGET is named" in capsys.readouterr().err
+    assert run(["history", "--all-drives"]) == 2
+    assert "error[U009] there are no runs to compare" in capsys.readouterr().err
+    write_fleet(tmp_path, list(made_up_drives(1)))
+    next(tmp_path.glob("*/run.json")).write_text("{")
+    assert run(["history", "--all-drives"]) == 2
+    assert "error[U009] left out: 1 run that cannot be read" in capsys.readouterr().err
