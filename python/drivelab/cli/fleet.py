@@ -76,4 +76,9 @@ COMMANDS = (
         "What the runs of many drives tell: which stand apart, and what explains the differences.",
         ("fleet report", "fleet report runs/ --out fleet.html", "fleet report RUN RUN RUN --json"),
     ),
+    Command(
+        "fleet site",
+        "Everything that many runs tell as pages that open offline: a list to filter, sort and compare in.",
+        ("fleet site runs/ --out site", "fleet site FLEET --out site --no-run-pages"),
+    ),
 )

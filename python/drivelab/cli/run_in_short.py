@@ -91,7 +91,7 @@ def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool, *, has
     for line, row in zip(columns[1:], rows, strict=True):
         room = max(width - start, _ANSWER_WIDTH_MIN)
         mark = ellipsis(plain)
-        text = glued(terminal_text(_answer(row), plain))
+        text = glued(terminal_text(answer_words(row), plain))
         told = textwrap.wrap(text, room, max_lines=_ANSWER_LINES_MAX, placeholder=mark)
         # whole clauses, where two lines hold at least one
         told = clauses_in_lines(text, partial(textwrap.wrap, width=room), _ANSWER_LINES_MAX) or told
@@ -111,7 +111,7 @@ def _targets(targets: Sequence[str], plain: bool) -> str:
     return (text if len(text) <= room else f"{mark}{text[len(mark) - room :]}") + more
 
 
-def _answer(row: Mapping[str, Any]) -> str:
+def answer_words(row: Mapping[str, Any]) -> str:
     """How it ended, or how much failed, where that was not well; then its verdict in a few words, or first sentence."""
     if row["error"]:
         return f"{row['status']}: {row['error']}"

@@ -53,11 +53,11 @@ def write_html_report(joint: Joint, path: Path) -> Path:
 
 def html_pieces(page: JointPage, templates: Environment) -> Iterator[bytes]:
     """The page in pieces, so that it is never held as a whole."""
-    behaviour = template_text("page.js").strip()
+    behaviour = f"{template_text('unpack.js').strip()}\n{template_text('page.js').strip()}"
     head = templates.get_template("page.html.j2").generate(
         report=page,
         style=template_text("page.css"),
-        policy=_policy(_hash(behaviour)),
+        policy=policy_of(behaviour),
         spark={"width": WIDTH, "height": HEIGHT, "base": BASE},
     )
     for text in head:
@@ -103,10 +103,7 @@ def template_text(name: str) -> str:
     return (files("drivelab.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _policy(script_hash: str) -> str:
-    """A content security policy: our script, no other, and not a single request."""
-    return f"default-src 'none'; script-src '{script_hash}'; style-src 'unsafe-inline'; base-uri 'none'"
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+def policy_of(script: str) -> str:
+    """A content security policy: this script, no other, and not a single request."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'"

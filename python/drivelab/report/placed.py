@@ -131,15 +131,16 @@ def placed_table(table: Table, number: str, prefix: str = "") -> PlacedTable:
 
 
 def _packed(plot: Plot, key: str) -> str:
-    """A drawing for wide pages and for narrow ones with what is told of its points, through gzip, in Base64.
-
-    The same letters each time, and none that could end an element.
-    """
+    """A drawing for wide pages and for narrow ones with what is told of its points."""
     wide, narrow = (draw(plot, width, key) for width in WIDTHS_PX)
     # both tell the same words of the same points, which are there once
     for points, known in zip(narrow.told, wide.told, strict=True):
         if points["text"] == known["text"]:
             del points["text"]
-    told = [{"svg": one.svg, "width": one.width_px, "told": one.told} for one in (wide, narrow)]
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return packed_json([{"svg": one.svg, "width": one.width_px, "told": one.told} for one in (wide, narrow)])
+
+
+def packed_json(value: Any) -> str:
+    """Plain data as JSON through gzip in Base64: the same letters each time, and none that could end an element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")

@@ -14,13 +14,6 @@
   // a figure in a folded part has no width yet: it is drawn when the part is opened
   const isFolded = (holder) => holder.closest("details:not([open])") !== null;
 
-  // gzip in Base64, as text or as whatever the type says
-  const unpacked = (letters, type) => {
-    const packed = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
-    const content = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(content, { headers: { "content-type": type } });
-  };
-
   // the first figures show while the later ones are still being drawn
   const drawInTurn = async () => {
     if (!window.DecompressionStream) return;

@@ -1,0 +1,238 @@
+"""The command ``drivelab fleet site``: what the runs of many drives tell, as pages that open without a server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from drivelab.cli.fleet_report import hosts_of, run_directories
+from drivelab.model.drive_values import FleetDrive
+from drivelab.model.errors import DrivelabError
+
+SCHEMA = 1
+SITE_JSON = "site.json"
+INDEX, FLEET_PAGE, HISTORY_PAGE = "index.html", "fleet.html", "history.html"
+_SENTENCES_MAX = 3
+_TOLD_EVERY = 50
+_RUNS_OVER_TIME_MIN = 2
+_FIXED = ("when (UTC)", "experiment", "host", "drive", "serial", "model", "firmware")
+_APART = "beside its peers"
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """What all runs come to together: kept, so that a site to which nothing came is not made again.
+
+    Attributes
+    ----------
+    made_of : str
+        What tells these runs from others.
+    sentences : sequence of str
+        The answer.
+    apart : mapping of str to str
+        How far each drive is from its peers that stands apart, by its key.
+    """
+
+    made_of: str = ""
+    sentences: Sequence[str] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored."""
+        return {"made_of": self.made_of, "sentences": list(self.sentences), "apart": dict(self.apart)}
+
+
+def command(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN_OR_DIR",
+            help="Runs, directories that hold runs, or a fleet; all runs that are kept here by default.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the site is made, or made again.")] = Path("site"),
+    run_pages: Annotated[
+        bool,
+        typer.Option("--run-pages/--no-run-pages", help="A report of each run: 0.5 s and up to 1 MB each, once."),
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write what the runs of many drives tell as a site: a directory of pages that opens without a server.
+
+    Its front page lists all runs with their drives. It is filtered by words, model,
+    host and tags, sorted by any column, and two runs that are ticked are
+    compared as 'drivelab compare' does; where both drives have three runs of the
+    experiment, it is judged. Beside it stand the report of all drives, as 'drivelab
+    fleet report' writes it, and a report of each run.
+
+    Made again, only what is new is made.
+
+    Raises
+    ------
+    DrivelabError
+        U009: there are no runs. S504: not a run. O801, O802: a page cannot be written.
+    """
+    from drivelab.cli.site_entries import DATA, PAGES
+    from drivelab.store.durable import make_directory, write_json
+
+    directories = run_directories(runs or ())
+    _require_own(out)
+    for folder in (out, out / DATA, out / PAGES):
+        make_directory(folder)
+    before = _kept_together(out)
+    write_json(out / SITE_JSON, before.to_json())
+    entries, new_count = _entries(out, directories, with_pages=run_pages)
+    if not entries:
+        raise DrivelabError("U009", "none of these runs can be read", where=", ".join(runs or ()))
+    hosts = hosts_of(directories)
+    made_of = hashlib.sha256(repr(sorted((e.name, hosts.get(d, "")) for d, e in entries.items())).encode()).hexdigest()
+    is_same = made_of == before.made_of
+    together = before if is_same else replace(_together(out, list(entries), hosts), made_of=made_of)
+    _write_list(out, entries, hosts, together)
+    _remove_others(out, {entry.name for entry in entries.values()})
+    write_json(out / SITE_JSON, together.to_json())
+    index = out / INDEX
+    if as_json:
+        found = {"schema": SCHEMA, "page": str(index), "runs": len(entries), "new": new_count}
+        print(json.dumps(found | {"answer": next(iter(together.sentences), "")}, indent=2))
+        return
+    print(f"{len(entries)} runs, {new_count} of them new")
+    print(index)
+
+
+def _require_own(out: Path) -> None:
+    """Refuse a directory that holds anything but a site: pages are replaced there, and removed."""
+    if out.is_dir() and any(out.iterdir()) and not (out / SITE_JSON).is_file():
+        raise DrivelabError("O802", "the directory is not empty, and holds no site", where=str(out))
+
+
+def _kept_together(out: Path) -> _Together:
+    with suppress(OSError, ValueError, TypeError):
+        return _Together(**json.loads((out / SITE_JSON).read_text()))
+    return _Together()
+
+
+def _entries(out: Path, directories: Sequence[Path], *, with_pages: bool) -> tuple[dict[Path, Any], int]:
+    """Every run that can be read, and how many of them were made now."""
+    from drivelab.cli.failure import print_message
+    from drivelab.cli.site_entries import kept_entry, make_entry, name_in_site
+
+    found: dict[Path, Any] = {}
+    new_count = 0
+    for number, directory in enumerate(directories, start=1):
+        try:
+            name = name_in_site(directory)
+            entry = kept_entry(out, name, with_page=with_pages)
+            if entry is None:
+                entry = make_entry(out, directory, name, with_page=with_pages)
+                new_count += 1
+                if not new_count % _TOLD_EVERY:
+                    print_message(f"{number} of {len(directories)} runs")
+        except DrivelabError as error:
+            if error.code.startswith("O"):
+                raise
+            print_message(f"left out: {directory.name}: {error.what}")
+            continue
+        found[directory] = entry
+    return found, new_count
+
+
+def _together(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -> _Together:
+    """The reports of all drives beside each other and over time, written, and what they say."""
+    found = _beside(out, directories, hosts)
+    return replace(found, sentences=(*found.sentences, *_over_time(out, directories, hosts)))
+
+
+def _over_time(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -> tuple[str, ...]:
+    """What is first said of the drives over time; nothing, and no page, where each has one run."""
+    from drivelab.answers.fleet_history import fleet_history
+    from drivelab.report.fleet_history_joint import joint_of_fleet_history
+    from drivelab.report.html import write_html_report
+
+    history = fleet_history(directories, hosts)
+    if all(len(one.rows) < _RUNS_OVER_TIME_MIN for one in history.drives):
+        (out / HISTORY_PAGE).unlink(missing_ok=True)
+        return ()
+    joint = joint_of_fleet_history(history)
+    write_html_report(joint, out / HISTORY_PAGE)
+    return joint.sentences[:1]
+
+
+def _beside(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -> _Together:
+    """All drives beside each other; nothing, and no page, where no two of them share a number."""
+    from drivelab.analyse.drive_comparison import compare_drives
+    from drivelab.analyse.drive_spread import drive_medians
+    from drivelab.answers.drive_values import fleet_numbers
+    from drivelab.report.fleet_joint import joint_of_fleet
+    from drivelab.report.html import write_html_report
+    from drivelab.report.sentences.fleet_drives import change_words
+
+    found = fleet_numbers(directories, hosts)
+    if not found.numbers:
+        (out / FLEET_PAGE).unlink(missing_ok=True)
+        return _Together()
+    answer = compare_drives(found)
+    joint = joint_of_fleet(answer, {number.key: drive_medians(number) for number in found.numbers})
+    write_html_report(joint, out / FLEET_PAGE)
+    # the worst number of a drive comes first
+    apart = {one.drive: change_words(one) for one in reversed(answer.apart)}
+    return _Together(sentences=joint.sentences[:_SENTENCES_MAX], apart=apart)
+
+
+def _write_list(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str], together: _Together) -> None:
+    from drivelab.analyse.pairwise import RunOfDrive, pairwise_data
+    from drivelab.report.site_page import SiteLink, SiteList, SiteRow, choices_of, write_site_list
+
+    listed = [
+        (entry, _of_host(target.drive, hosts.get(directory, "")), target.numbers)
+        for directory, entry in sorted(entries.items(), key=lambda one: one[1].started_utc)
+        for target in entry.targets
+    ]
+    measured = [RunOfDrive(entry.experiment, drive.key, numbers) for entry, drive, numbers in listed if numbers]
+    data, places = pairwise_data(measured)
+    place = iter(places)
+    tags = sorted({tag for _, drive, _ in listed for tag in drive.tags})
+    columns = (*_FIXED, *tags, *([_APART] if together.apart else []), "answer")
+    rows = []
+    for entry, drive, numbers in listed:
+        facts = (drive.host, drive.name, drive.serial, drive.model, drive.firmware)
+        apart = [together.apart.get(drive.key, "")] if together.apart else []
+        own = (*facts, *(drive.tags.get(tag, "") for tag in tags), *apart, entry.answer)
+        cells = (entry.started_utc[:16].replace("T", " "), entry.experiment, *own)
+        rows.append(SiteRow(entry.run, cells, entry.page, next(place) if numbers else ()))
+    rows.reverse()
+    drive_count = len({drive.key for _, drive, _ in listed})
+    pages = {FLEET_PAGE: "All drives beside each other", HISTORY_PAGE: "Each drive over time"}
+    links = tuple(SiteLink(page, text) for page, text in pages.items() if (out / page).is_file())
+    site = SiteList(
+        title=f"{len(entries)} runs of {drive_count} drives",
+        sentences=tuple(together.sentences),
+        links=links,
+        columns=columns,
+        rows=tuple(rows),
+        choices=choices_of(columns, rows, ("experiment", "model", "host", "firmware", *tags)),
+        pairwise=data,
+    )
+    write_site_list(site, out / INDEX)
+
+
+def _of_host(drive: FleetDrive, host: str) -> FleetDrive:
+    """The drive of a host that its fleet calls so."""
+    return replace(drive, host=host, key=f"{host}/{drive.key.partition('/')[2]}") if host else drive
+
+
+def _remove_others(out: Path, names: set[str]) -> None:
+    """Take away what was made of runs that are not there any more, or are others now."""
+    from drivelab.cli.site_entries import DATA, PAGES
+
+    for folder, ending in ((DATA, ".json"), (PAGES, ".html")):
+        for file in (out / folder).glob(f"*{ending}"):
+            if file.name.removesuffix(ending) not in names:
+                file.unlink()

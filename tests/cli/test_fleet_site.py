@@ -1,0 +1,113 @@
+"""``drivelab fleet site``: which pages there are, what is made again, and what is left alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from drivelab.cli.main import run
+from made_up_fleet import made_up_drives, write_fleet
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two runs of each of five drives."""
+    write_fleet(tmp_path / "runs", list(made_up_drives(5)), runs_each=2)
+    return tmp_path / "runs"
+
+
+def make(runs: Path, *more: str) -> dict[str, object]:
+    """Make the site again; what the command tells is printed by the caller's fixture."""
+    assert run(["fleet", "site", str(runs), "--out", str(runs.parent / "site"), "--json", *more]) == 0
+    return {}
+
+
+def pages(runs: Path) -> dict[str, int]:
+    """The pages of runs, and when each was written."""
+    return {path.name: path.stat().st_mtime_ns for path in (runs.parent / "site" / "runs").iterdir()}
+
+
+def test_every_run_has_a_row_and_a_page_behind_it(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(runs)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["schema"], told["runs"], told["new"]) == (1, 10, 10)
+    assert told["answer"].startswith("All 5 drives are alike")
+    site = runs.parent / "site"
+    index = (site / "index.html").read_text()
+    links = re.findall(r'href="(runs/[^"]+)"', index)
+    assert len(links) == index.count("data-place=") == 10
+    assert all((site / link).is_file() for link in links)
+    assert "SN000004" in (site / "fleet.html").read_text()
+    assert "SN000004" in (site / "history.html").read_text()
+    assert "All drives beside each other" in index
+    assert "Each drive over time" in index
+
+
+def test_made_again_only_what_is_new_is_made(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(runs)
+    before = pages(runs)
+    fleet = (runs.parent / "site" / "fleet.html").stat().st_mtime_ns
+    capsys.readouterr()
+    make(runs)
+    assert json.loads(capsys.readouterr().out)["new"] == 0
+    assert pages(runs) == before
+    assert (runs.parent / "site" / "fleet.html").stat().st_mtime_ns == fleet
+    gone = next(runs.iterdir())
+    shutil.rmtree(gone)
+    write_fleet(runs, list(made_up_drives(6))[5:])
+    make(runs)
+    assert json.loads(capsys.readouterr().out)["new"] == 1
+    after = pages(runs)
+    assert len(after) == len(before) == 10
+    assert len(before.items() & after.items()) == 9
+    assert gone.name not in (runs.parent / "site" / "index.html").read_text()
+
+
+def test_a_run_that_goes_on_is_made_again(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = next(runs.iterdir()) / "run.json"
+    document.write_text(document.read_text().replace('"status": "complete"', '"status": "running"'))
+    make(runs, "--no-run-pages")
+    capsys.readouterr()
+    make(runs, "--no-run-pages")
+    assert json.loads(capsys.readouterr().out)["new"] == 1
+    assert "running; " in (runs.parent / "site" / "index.html").read_text().replace("not ended; ", "running; ")
+
+
+def test_pages_of_runs_may_be_left_out_and_come_later(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(runs, "--no-run-pages")
+    assert pages(runs) == {}
+    assert 'href="runs/' not in (runs.parent / "site" / "index.html").read_text()
+    make(runs)
+    assert len(pages(runs)) == 10
+    capsys.readouterr()
+
+
+def test_one_run_alone_and_one_that_cannot_be_read(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *others = sorted(runs.iterdir())
+    for other in others:
+        shutil.rmtree(other)
+    (second / "run.json").write_text("{")
+    make(runs)
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["runs"] == 1
+    assert f"left out: {second.name}: run.json cannot be understood" in printed.err
+    site = runs.parent / "site"
+    assert first.name in (site / "index.html").read_text()
+    assert not (site / "fleet.html").exists()
+    assert not (site / "history.html").exists()
+    (first / "run.json").write_text("{")
+    assert run(["fleet", "site", str(runs), "--out", str(site)]) == 2
+    assert "error[U009] none of these runs can be read" in capsys.readouterr().err
+
+
+@pytest.mark.provokes("O802")
+def test_a_directory_with_other_files_is_left_alone(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "site", str(runs), "--out", str(runs)]) == 1
+    told = capsys.readouterr().err
+    assert "error[O802] the directory is not empty, and holds no site" in told
+    assert "name another place" in told
+    assert len(list(runs.iterdir())) == 10
