@@ -205,6 +205,67 @@ def btt_phases(paths: Sequence[str | PathLike[str]]) -> str:
         B901, B902, B903, B905, B906: nothing can be read.
     """
 
+class CallProbe:
+    """Records the system calls of threads by programs in the kernel (BPF), from its making until `stop`.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        The kernel's numbers of the calls that are wanted.
+    fork_format : str
+        Text of the ``format`` file of the event ``sched_process_fork``.
+    buffer_bytes : int
+        Size of the ring of one CPU; the power of two at or below it is taken.
+    interval_ns : int
+        How long the thread that empties the rings sleeps between two rounds.
+    memory_limit_bytes : int
+        What may be kept in memory.
+
+    Raises
+    ------
+    OSError
+        The kernel refuses, or its description of the event cannot be understood.
+    """
+
+    def __init__(
+        self,
+        numbers: Sequence[int],
+        *,
+        fork_format: str,
+        buffer_bytes: int,
+        interval_ns: int,
+        memory_limit_bytes: int,
+    ) -> None: ...
+    def follow(self, threads: Sequence[int]) -> None:
+        """Follow threads, and those that they start from now on.
+
+        Raises
+        ------
+        OSError
+            There are more than 32,768.
+        """
+
+    def threads(self) -> list[int]:
+        """The threads that are followed now."""
+    def newest(self) -> ArrowTable:
+        """The calls that have returned since it was asked before, in the columns of `stop`; at first none."""
+    def stop(self) -> tuple[ArrowTable, ArrowTable, str]:
+        """End it.
+
+        Returns
+        -------
+        calls, forks : ArrowTable
+            As `CollectedTrace.calls` gives them.
+        told : str
+            JSON: ``facts`` (``unfinished``, ``unbegun``, ``gaps``), ``lost_events``, ``names`` (thread and name, of
+            those that have ended).
+
+        Raises
+        ------
+        RuntimeError
+            It was stopped before.
+        """
+
 class TraceCollector:
     """Empties the kernel's trace buffers in a thread of its own, from its making until `stop`.
 

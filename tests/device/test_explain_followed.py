@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq
 import pytest
@@ -220,10 +221,13 @@ def test_what_is_under_way_when_following_begins_is_charged_to_nothing(explain: 
         program.wait()
 
 
+@pytest.mark.parametrize("source", ["bpf", "events"])
 def test_lost_events_void_the_calls_that_they_touch(
-    mounted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    mounted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], source: str
 ) -> None:
-    monkeypatch.setattr("drivelab.run.following.calls_trace.buffer_bytes", lambda _cpus: 8192)
+    monkeypatch.setattr(f"drivelab.run.following.calls_by_{source}.buffer_bytes", lambda _cpus: 8192)
+    if source == "events":
+        monkeypatch.setattr("drivelab.run.following.calls_by_bpf.CallProbe", Mock(side_effect=PermissionError))
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
     # bursts that overrun the buffer, with pauses in which it is read: some calls are lost, and some are not
     writes = f"import os, time; f = os.open({str(mounted / 'log')!r}, os.O_WRONLY | os.O_CREAT)\n"

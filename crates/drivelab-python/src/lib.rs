@@ -1,5 +1,6 @@
 //! Python binding of the engine. Converts and exports; holds no algorithm.
 
+mod call_probe;
 mod convert;
 mod errors;
 mod serve;
@@ -363,6 +364,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_read::btt_phases, module)?)?;
     module.add_function(wrap_pyfunction!(trace_join::join_trace, module)?)?;
     module.add("KERNEL_THREADS", PyTuple::new(module.py(), trace_join::kernel_threads())?)?;
+    module.add_class::<call_probe::CallProbe>()?;
     module.add_class::<trace_collect::TraceCollector>()?;
     module.add_class::<trace_collect::CollectedTrace>()?;
     module.add_class::<trace_collect::LiveTrace>()?;

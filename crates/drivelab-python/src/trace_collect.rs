@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array};
-use drivelab_trace::calls::{ARGUMENTS, Call, Calls, LiveCalls, Missing, calls};
+use drivelab_trace::calls::{ARGUMENTS, Call, LiveCalls, Missing, calls};
 use drivelab_trace::collect::{Collector, Kind, Options, Raw};
 use drivelab_trace::events::format::PageFormat;
 use drivelab_trace::events::layout::event_names;
@@ -113,12 +113,7 @@ impl CollectedTrace {
             calls(&mut raw, header_page, &formats).map_err(PyErr::from)
         })?;
         let counts = counts(found.unfinished, found.unbegun, &found.missing);
-        let forks: [ArrayRef; 2] = [
-            Arc::new(found.forks.iter().map(|fork| Some(fork.0 as i32)).collect::<Int32Array>()),
-            Arc::new(found.forks.iter().map(|fork| Some(fork.1 as i32)).collect::<Int32Array>()),
-        ];
-        let forks = ["parent", "child"].into_iter().zip(forks).collect();
-        Ok((call_columns(&found), ArrowTable::new(forks), counts))
+        Ok((call_columns(&found.calls), fork_columns(&found.forks), counts))
     }
 
     /// The requests of io_uring in it, and counts as JSON.
@@ -157,7 +152,7 @@ impl LiveTrace {
         let (pages, left_out) = lock.as_ref().map_or_else(Default::default, Collector::watched);
         drop(lock);
         let found = py.detach(|| self.calls.next(&pages));
-        Ok((call_columns(&found), left_out))
+        Ok((call_columns(&found.calls), left_out))
     }
 }
 
@@ -192,10 +187,17 @@ fn request_columns(found: &Requests) -> ArrowTable {
     ])
 }
 
-fn call_columns(found: &Calls) -> ArrowTable {
+pub(crate) fn fork_columns(forks: &[(u32, u32)]) -> ArrowTable {
+    let column = |of: &dyn Fn(&(u32, u32)) -> u32| -> ArrayRef {
+        Arc::new(forks.iter().map(|fork| Some(of(fork) as i32)).collect::<Int32Array>())
+    };
+    ArrowTable::new(vec![("parent", column(&|fork| fork.0)), ("child", column(&|fork| fork.1))])
+}
+
+pub(crate) fn call_columns(calls: &[Call]) -> ArrowTable {
     const NAMES: [&str; ARGUMENTS] = ["argument_0", "argument_1", "argument_2", "argument_3"];
     let whole = |of: &dyn Fn(&Call) -> i64| -> ArrayRef {
-        Arc::new(found.calls.iter().map(|call| Some(of(call))).collect::<Int64Array>())
+        Arc::new(calls.iter().map(|call| Some(of(call))).collect::<Int64Array>())
     };
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("thread", whole(&|call| i64::from(call.thread))),
@@ -207,7 +209,7 @@ fn call_columns(found: &Calls) -> ArrowTable {
     for (at, name) in NAMES.into_iter().enumerate() {
         columns.push((name, whole(&|call| call.arguments[at].cast_signed())));
     }
-    let doubtful = found.calls.iter().map(|call| Some(call.is_doubtful)).collect::<BooleanArray>();
+    let doubtful = calls.iter().map(|call| Some(call.is_doubtful)).collect::<BooleanArray>();
     columns.push(("is_doubtful", Arc::new(doubtful)));
     ArrowTable::new(columns)
 }

@@ -201,7 +201,8 @@ fn collect(mut readers: Vec<Reader>, options: &Options, is_ending: &AtomicBool, 
         if is_last || failure.is_some() {
             break;
         }
-        thread::park_timeout(pause(options, if memory.has_refused { 0 } else { most_read }));
+        let read_bytes = if memory.has_refused { 0 } else { most_read };
+        thread::park_timeout(pause(options.interval, options.buffer_bytes, read_bytes));
     }
     Raw {
         cpus: readers.into_iter().map(|reader| reader.raw).collect(),
@@ -213,13 +214,13 @@ fn collect(mut readers: Vec<Reader>, options: &Options, is_ending: &AtomicBool, 
 }
 
 /// How long to sleep when the fullest buffer held so much: long enough for a quarter of it, no longer than asked.
-fn pause(options: &Options, read_bytes: usize) -> Duration {
-    let filled = read_bytes as f64 / (options.buffer_bytes.max(1) as f64 / 4.0);
-    if filled <= 1.0 { options.interval } else { options.interval.div_f64(filled).max(SHORTEST_PAUSE) }
+pub(crate) fn pause(interval: Duration, buffer_bytes: usize, read_bytes: usize) -> Duration {
+    let filled = read_bytes as f64 / (buffer_bytes.max(1) as f64 / 4.0);
+    if filled <= 1.0 { interval } else { interval.div_f64(filled).max(SHORTEST_PAUSE) }
 }
 
 /// Has this thread run soon after it wakes: the kernel loses events when it comes too late, and it needs little.
-fn be_prompt() {
+pub(crate) fn be_prompt() {
     // SAFETY: a plain call about this thread; without the permission nothing changes.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, PROMPT_NICE) };
 }

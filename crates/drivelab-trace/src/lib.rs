@@ -9,6 +9,7 @@
 //! | [`record`] | one record, its actions and categories |
 //! | [`calls`] | system calls of followed threads, each with its return |
 //! | [`collect`] | the kernel's buffers, emptied while a workload runs |
+//! | [`probe`] | programs in the kernel that record the calls of followed threads |
 //! | [`events`] | trace events, turned into records |
 //! | [`read`] | recordings: their records in one order, damages named |
 //! | [`merge`] | the order in which blkparse merges the files of CPUs |
@@ -32,6 +33,7 @@ pub mod kernel_threads;
 pub mod lifetime;
 pub mod merge;
 pub mod phases;
+pub mod probe;
 pub mod read;
 pub mod read_ahead;
 pub mod record;

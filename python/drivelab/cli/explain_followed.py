@@ -308,7 +308,7 @@ def _conduct(followed: Followed, joined: JoinedTrace) -> TraceConduct:
     return replace(
         joined.conduct,
         source=followed.trace.source,
-        reason="private trace instances, of the calls and of the disk",
+        reason=f"calls by {followed.calls.facts['source']}, commands by a private trace instance",
         clock=followed.trace.clock,
         device=followed.disk,
         layers=tuple(layer.title for layer in followed.trace.disk.layers),

@@ -10,9 +10,9 @@ import pytest
 from drivelab.cli.followed_live import live_lines
 from drivelab.model.system_calls import call_numbers
 from drivelab.run.following import live
-from drivelab.run.following.calls_trace import CallsTrace
 from drivelab.run.following.live import LiveCalls
 from drivelab.run.following.open_files import OpenFiles, SeenFile
+from drivelab.run.following.recorded_calls import CallsTrace
 
 NUMBERS = call_numbers("x86_64")
 SECOND_NS = 10**9

@@ -1,101 +1,18 @@
-"""Traces the system calls of some processes in a private instance, with the threads and children that they start."""
+"""Records the system calls of some processes, with the threads and children that they start."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from contextlib import ExitStack, contextmanager
 
-import pyarrow as pa
-
-from drivelab._engine import LiveTrace
 from drivelab.model.errors import DrivelabError
 from drivelab.model.system_calls import call_numbers
-from drivelab.run.following.processes import threads_of
+from drivelab.run.following.calls_by_bpf import traced_by_bpf
+from drivelab.run.following.calls_by_events import traced_by_events
+from drivelab.run.following.recorded_calls import CallsTrace
 from drivelab.run.tracing.disk import TracedDisk
-from drivelab.run.tracing.ring_buffer import RingBuffer
-from drivelab.run.tracing.source import Limits, buffer_bytes, cpus_of
-from drivelab.run.tracing.tracefs import TraceUnavailableError, trace_instance, tracefs
-
-_EVENTS = ("raw_syscalls/sys_enter", "raw_syscalls/sys_exit", "sched/sched_process_fork")
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedCalls:
-    """System calls as they were recorded.
-
-    Attributes
-    ----------
-    calls : pyarrow.Table
-        thread, number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful: events were lost
-        meanwhile.
-    forks : pyarrow.Table
-        parent, child: threads and processes that were started.
-    facts : dict
-        ``unfinished``, ``unbegun``, ``damaged_pages``, ``gaps``.
-    lost_events : int
-        Events that the kernel could not keep.
-    names : dict of int to str
-        Names of threads that the kernel knew.
-    """
-
-    calls: pa.Table
-    forks: pa.Table
-    facts: dict[str, Any]
-    lost_events: int
-    names: dict[int, str]
-
-
-class CallsTrace:
-    """A trace of calls that is being taken."""
-
-    def __init__(self, root: Path, instance: Path, buffer: RingBuffer) -> None:
-        self._root = root
-        self._instance = instance
-        self._buffer = buffer
-        self._live: LiveTrace | None = None
-
-    def threads(self) -> list[int]:
-        """Threads that are followed now: the kernel adds those that are started, and leaves out those that ended."""
-        return [int(word) for word in (self._instance / "set_event_pid").read_text().split()]
-
-    def newest(self) -> pa.Table:
-        """Calls that have returned since it was asked before, in the columns of `RecordedCalls`; at first none."""
-        if self._live is None:
-            self._live = LiveTrace(self._buffer.header_page, self._formats())
-        return pa.Table.from_batches([pa.record_batch(self._buffer.newest_calls(self._live))])
-
-    def _formats(self) -> list[str]:
-        return [(self._root / "events" / name / "format").read_text() for name in _EVENTS]
-
-    def stop(self) -> RecordedCalls:
-        """End it, and read what was recorded.
-
-        Raises
-        ------
-        DrivelabError
-            R434: it cannot be read.
-        """
-        try:
-            formats = self._formats()
-            (self._instance / "tracing_on").write_text("0")
-            stopped = self._buffer.end("events", formats)
-            calls, forks, facts = stopped.collected.calls(stopped.description["header_page"], formats)
-        except (OSError, ValueError) as error:
-            raise DrivelabError("R434", f"the trace of calls cannot be read: {error}") from error
-        if stopped.collected.failure:
-            raise DrivelabError("R434", f"the trace of calls could not be kept: {stopped.collected.failure}")
-        return RecordedCalls(
-            calls=pa.Table.from_batches([pa.record_batch(calls)]),
-            forks=pa.Table.from_batches([pa.record_batch(forks)]),
-            facts=json.loads(facts),
-            lost_events=stopped.lost_events,
-            names=stopped.description["processes"],
-        )
+from drivelab.run.tracing.tracefs import TraceUnavailableError
 
 
 @contextmanager
@@ -113,55 +30,26 @@ def calls_traced(pids: Sequence[int], disk: TracedDisk) -> Iterator[CallsTrace]:
     ------
     DrivelabError
         R430: not root. R431: this kernel cannot. R434: the trace cannot be read.
+
+    Notes
+    -----
+    By BPF where the kernel takes it, which costs the processes less; otherwise by trace events.
     """
-    numbers = call_numbers(os.uname().machine)
+    numbers = list(call_numbers(os.uname().machine).values())
     if os.geteuid() != 0:
         raise DrivelabError("R430", "the system calls of programs can be traced by root only")
     if not numbers:
         raise DrivelabError("R431", f"the numbers of system calls are not known for {os.uname().machine}")
-    wanted = " || ".join(f"id == {number}" for number in sorted(numbers.values()))
+    with ExitStack() as stack:
+        try:
+            trace: CallsTrace = stack.enter_context(traced_by_bpf(pids, numbers))
+        except TraceUnavailableError:
+            trace = _by_events(stack, pids, disk, numbers)
+        yield trace
+
+
+def _by_events(stack: ExitStack, pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int]) -> CallsTrace:
     try:
-        with tracefs() as root, trace_instance(root, "calls") as instance:
-            yield from _armed(root, instance, RingBuffer(root, instance, disk, "mono"), pids, wanted)
+        return stack.enter_context(traced_by_events(pids, disk, numbers))
     except TraceUnavailableError as unavailable:
         raise DrivelabError("R431", str(unavailable)) from unavailable
-
-
-def _armed(root: Path, instance: Path, buffer: RingBuffer, pids: Sequence[int], wanted: str) -> Iterator[CallsTrace]:
-    try:
-        try:
-            (instance / "trace_clock").write_text("mono")
-            # only a buffer that overwrites says between which of its events others are missing
-            (instance / "options" / "overwrite").write_text("1")
-            (instance / "options" / "event-fork").write_text("1")
-            (instance / "buffer_size_kb").write_text(str(buffer_bytes(len(cpus_of(instance))) // 1024))
-            threads = [str(thread) for pid in pids for thread in threads_of(pid)]
-            (instance / "set_event_pid").write_text(" ".join(threads))
-            for name in _EVENTS[:2]:
-                (instance / "events" / name / "filter").write_text(wanted)
-            # all at once: of a call that is under way when one begins after the other, the return is missed
-            (instance / "tracing_on").write_text("0")
-            for name in _EVENTS:
-                (instance / "events" / name / "enable").write_text("1")
-            (instance / "tracing_on").write_text("1")
-            buffer.begin(Limits())
-            # a thread that was started between the two looks is followed by no fork
-            _add_late_threads(instance, pids, threads)
-        except OSError as error:
-            raise DrivelabError("R431", f"system calls cannot be traced: {error.strerror or error}") from error
-        yield CallsTrace(root, instance, buffer)
-    finally:
-        with suppress(OSError):
-            (instance / "tracing_on").write_text("0")
-        buffer.abandon()
-
-
-def _add_late_threads(instance: Path, pids: Sequence[int], known: Sequence[str]) -> None:
-    late = {str(thread) for pid in pids for thread in threads_of(pid)} - set(known)
-    if late:
-        # no Python file: opened to append it seeks, and the kernel refuses that here
-        descriptor = os.open(instance / "set_event_pid", os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(descriptor, " ".join(sorted(late)).encode())
-        finally:
-            os.close(descriptor)

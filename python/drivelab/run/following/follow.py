@@ -17,10 +17,11 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest
-from drivelab.run.following.calls_trace import CallsTrace, RecordedCalls, calls_traced
+from drivelab.run.following.calls_trace import calls_traced
 from drivelab.run.following.live import LiveCalls, LiveLook
 from drivelab.run.following.open_files import OpenFiles
 from drivelab.run.following.processes import Lives, StartedCommand, open_links, waited_for_processor_ns
+from drivelab.run.following.recorded_calls import CallsTrace, RecordedCalls
 from drivelab.run.following.rings_trace import RecordedRequests, RingsTrace, rings_traced
 from drivelab.run.following.seen_file import SeenFile, disk_of_number, seen_file
 from drivelab.run.trace_environment import before_and_after, trace_environment

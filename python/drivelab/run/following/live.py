@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from drivelab.model.system_calls import ENTER_RING, READS, SUBMIT_AIO, SYNCS, WRITES, call_numbers
-from drivelab.run.following.calls_trace import CallsTrace
 from drivelab.run.following.open_files import OpenFiles
+from drivelab.run.following.recorded_calls import CallsTrace
 from drivelab.run.following.seen_file import SeenFile
 
 Latencies = NDArray[np.int64]

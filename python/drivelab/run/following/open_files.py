@@ -47,7 +47,9 @@ class OpenFiles:
         self._thread.start()
 
     def end(self) -> None:
-        """Look a last time."""
+        """Look a last time, where that was not done before."""
+        if self._ends.is_set():
+            return
         self._ends.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -1,0 +1,312 @@
+//! Records the system calls of followed threads by programs of ours in the kernel (BPF).
+//!
+//! When a followed thread enters a call that is wanted, the kernel keeps when and with what, and when it returns,
+//! one record of the whole call goes to the ring of its processor. So no call is ever put together of two halves,
+//! and what does not fit is lost whole. Unlike the list of an instance of trace events (`set_event_pid`), the set of
+//! threads costs nothing when the processor goes from one thread to another.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::calls::{ARGUMENTS, Call};
+use crate::collect::{be_prompt, pause};
+use crate::events::format::EventFormat;
+
+mod assembler;
+mod kernel;
+mod programs;
+mod ring;
+use kernel::{Map, MapKind, Program, ProgramKind};
+use ring::Ring;
+
+// no machine has calls with higher numbers
+const CALLS_MAX: u32 = 1 << 9;
+const THREADS_MAX: u32 = 1 << 15;
+const RING_BYTES_MIN: usize = 1 << 16;
+// what a thread is doing
+const OUTSIDE: i32 = 0;
+const IN_CALL: i32 = 1;
+const UNKNOWN: i32 = 2;
+// what is counted in the kernel
+const LOST: i32 = 0;
+const UNBEGUN: i32 = 1;
+const COUNTS: u32 = 2;
+
+/// What is kept of a followed thread.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    start_ns: u64,
+    number: u32,
+    state: u32,
+    arguments: [u64; ARGUMENTS],
+}
+
+/// What the kernel tells of a call.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    start_ns: u64,
+    end_ns: u64,
+    arguments: [u64; ARGUMENTS],
+    result: i64,
+    thread: u32,
+    number: u32,
+}
+
+#[derive(Debug)]
+struct Maps {
+    wanted: Map,
+    threads: Map,
+    rings: Map,
+    counts: Map,
+}
+
+/// How calls are to be recorded.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The kernel's numbers of the calls that are wanted.
+    pub numbers: Vec<u32>,
+    /// The text of the `format` file of the event `sched_process_fork`.
+    pub fork_format: String,
+    /// Length of each processor's ring; it is made a power of two.
+    pub buffer_bytes: usize,
+    /// How long to sleep before the rings are emptied again, at most.
+    pub interval: Duration,
+    /// What may be kept in memory.
+    pub memory_limit_bytes: usize,
+}
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// Calls, in the order in which they began.
+    pub calls: Vec<Call>,
+    /// Threads and processes that were started: by whom, and who.
+    pub forks: Vec<(u32, u32)>,
+    /// Names of threads that have ended.
+    pub names: Vec<(u32, String)>,
+    /// Calls, threads and names that there was no room for.
+    pub lost: u64,
+    /// How often some were lost between two looks.
+    pub gaps: u64,
+    /// Calls that had not returned at the end.
+    pub unfinished: u64,
+    /// Returns of calls that began before their thread was followed.
+    pub unbegun: u64,
+    newest: Option<usize>,
+}
+
+/// Records calls until it is stopped or dropped.
+#[derive(Debug)]
+pub struct CallProbe {
+    maps: Arc<Maps>,
+    programs: Vec<Program>,
+    attached: Vec<OwnedFd>,
+    recorded: Arc<Mutex<Recorded>>,
+    is_ending: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl CallProbe {
+    /// Has the kernel call our programs; nobody is followed yet.
+    ///
+    /// # Errors
+    /// The kernel refuses: it is too old, locked down, or made without BPF; or this process may not.
+    pub fn attach(options: &Options) -> io::Result<Self> {
+        let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
+        let fork = EventFormat::parse(&options.fork_format).map_err(|error| invalid(error.0))?;
+        let child = fork.required("child_pid").map_err(|error| invalid(error.0))?.offset;
+        let child = i16::try_from(child).map_err(|_| invalid("child_pid is too far away".into()))?;
+        let (maps, rings) = maps(options)?;
+        let load = |code: Vec<u64>| Program::load(ProgramKind::RawTracepoint, &code);
+        let programs = vec![
+            Program::load(ProgramKind::Tracepoint, &programs::fork(&maps, child))?,
+            load(programs::end(&maps))?,
+            load(programs::exit(&maps))?,
+            load(programs::enter(&maps))?,
+        ];
+        let attached = vec![
+            programs[0].attach(fork.id)?,
+            programs[1].attach_raw(c"sched_process_exit")?,
+            programs[2].attach_raw(c"sys_exit")?,
+            programs[3].attach_raw(c"sys_enter")?,
+        ];
+        let mut probe = Self {
+            maps: Arc::new(maps),
+            programs,
+            attached,
+            recorded: Arc::default(),
+            is_ending: Arc::default(),
+            thread: None,
+        };
+        probe.thread = Some(probe.emptied(rings, options.clone())?);
+        Ok(probe)
+    }
+
+    /// Follows threads, and those that they start from now on.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn follow(&self, threads: &[u32]) -> io::Result<()> {
+        let open = Open { state: UNKNOWN.cast_unsigned(), ..Open::default() };
+        threads.iter().try_for_each(|thread| self.maps.threads.insert_new(*thread, &open))
+    }
+
+    /// The threads that are followed now.
+    #[must_use]
+    pub fn threads(&self) -> BTreeSet<u32> {
+        self.maps.threads.keys().into_iter().collect()
+    }
+
+    /// The calls that have returned since it was asked before; none the first time.
+    #[must_use]
+    pub fn newest(&self) -> Vec<Call> {
+        let mut recorded = locked(&self.recorded);
+        let end = recorded.calls.len();
+        let first = recorded.newest.replace(end).unwrap_or(end);
+        recorded.calls[first..].to_vec()
+    }
+
+    /// Follows nobody any more; what was recorded.
+    #[must_use]
+    pub fn stop(mut self) -> Recorded {
+        self.end();
+        let mut recorded = std::mem::take(&mut *locked(&self.recorded));
+        recorded.calls.sort_by_key(|call| call.start_ns);
+        let opens = self.threads().into_iter().filter_map(|thread| self.maps.threads.get::<Open>(thread));
+        recorded.unfinished = opens.filter(|open| open.state == IN_CALL.cast_unsigned()).count() as u64;
+        recorded.unbegun = self.maps.count(UNBEGUN);
+        let misses = self.programs.iter().map(Program::misses).sum::<u64>();
+        recorded.lost = self.maps.count(LOST) + misses;
+        recorded.gaps += u64::from(misses > 0);
+        recorded
+    }
+
+    fn end(&mut self) {
+        self.attached.clear();
+        self.is_ending.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            drop(thread.join());
+        }
+    }
+
+    /// A thread that empties the rings until the end.
+    fn emptied(&self, mut rings: Vec<Ring>, options: Options) -> io::Result<JoinHandle<()>> {
+        let (recorded, is_ending) = (Arc::clone(&self.recorded), Arc::clone(&self.is_ending));
+        let (maps, calls_max) = (Arc::clone(&self.maps), options.memory_limit_bytes / size_of::<Call>());
+        thread::Builder::new().name("drivelab-calls".into()).spawn(move || {
+            let mut lost = 0;
+            be_prompt();
+            loop {
+                // looked at before the last round, so that nothing comes after it
+                let is_last = is_ending.load(Ordering::Acquire);
+                let mut most_bytes = 0;
+                let mut kept = locked(&recorded);
+                for ring in &mut rings {
+                    if kept.calls.len() < calls_max {
+                        most_bytes = most_bytes.max(ring.empty(|record| kept.keep(record)));
+                    }
+                }
+                let lost_now = maps.count(LOST);
+                kept.gaps += u64::from(lost_now > std::mem::replace(&mut lost, lost_now));
+                drop(kept);
+                if is_last {
+                    return;
+                }
+                thread::park_timeout(pause(options.interval, options.buffer_bytes, most_bytes));
+            }
+        })
+    }
+}
+
+impl Drop for CallProbe {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Maps {
+    fn count(&self, which: i32) -> u64 {
+        self.counts.get(which.cast_unsigned()).unwrap_or(0)
+    }
+}
+
+impl Recorded {
+    fn keep(&mut self, record: Record) {
+        let Record { start_ns, end_ns, arguments, result, thread, number } = record;
+        match number {
+            programs::STARTED => self.forks.push((thread, arguments[0] as u32)),
+            programs::ENDED => {
+                let bytes: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+                self.names.push((thread, String::from_utf8_lossy(name).into_owned()));
+            }
+            _ => {
+                let call = Call { thread, number, start_ns, end_ns, arguments, result, is_doubtful: false };
+                self.calls.push(call);
+            }
+        }
+    }
+}
+
+fn maps(options: &Options) -> io::Result<(Maps, Vec<Ring>)> {
+    // SAFETY: a plain question.
+    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) }.max(1) as u32;
+    let wanted = Map::new(MapKind::Array, size_of::<u32>(), CALLS_MAX, None)?;
+    options.numbers.iter().try_for_each(|number| wanted.insert(*number, &1_u32))?;
+    let ring_bytes = (options.buffer_bytes / 2 + 1).next_power_of_two().max(RING_BYTES_MIN);
+    let rings = (0..processors).map(|_| Ring::new(ring_bytes)).collect::<io::Result<Vec<_>>>()?;
+    let by_processor = Map::new(MapKind::Maps, size_of::<u32>(), processors, Some(&rings[0].map))?;
+    for (processor, ring) in (0..).zip(&rings) {
+        by_processor.insert(processor, &ring.map.descriptor())?;
+    }
+    let threads = Map::new(MapKind::Hash, size_of::<Open>(), THREADS_MAX, None)?;
+    let counts = Map::new(MapKind::Array, size_of::<u64>(), COUNTS, None)?;
+    Ok((Maps { wanted, threads, rings: by_processor, counts }, rings))
+}
+
+fn locked(recorded: &Mutex<Recorded>) -> MutexGuard<'_, Recorded> {
+    recorded.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_calls_threads_that_start_and_names_of_those_that_end() {
+        let name = u64::from_ne_bytes(*b"writer\0x");
+        let record =
+            |number, arguments| Record { start_ns: 5, end_ns: 9, arguments, result: -4, thread: 7, number };
+        let mut recorded = Recorded::default();
+        recorded.keep(record(programs::STARTED, [8, 0, 0, 0]));
+        recorded.keep(record(74, [3, 0, 0, 0]));
+        recorded.keep(record(programs::ENDED, [name, 0, 0, 0]));
+        assert_eq!(recorded.forks, [(7, 8)]);
+        assert_eq!(recorded.names, [(7, "writer".to_owned())]);
+        let told: Vec<_> = recorded.calls.iter().map(|it| (it.number, it.end_ns, it.result)).collect();
+        assert_eq!(told, [(74, 9, -4)]);
+    }
+
+    #[test]
+    fn a_description_that_lacks_the_child_is_refused_before_the_kernel_is_asked() {
+        let options = Options {
+            numbers: vec![0],
+            fork_format: "name: sched_process_fork\nID: 1\n".into(),
+            buffer_bytes: 1 << 16,
+            interval: Duration::from_millis(1),
+            memory_limit_bytes: 0,
+        };
+        assert_eq!(
+            CallProbe::attach(&options).unwrap_err().to_string(),
+            "sched_process_fork has no field child_pid"
+        );
+    }
+}

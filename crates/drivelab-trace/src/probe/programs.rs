@@ -1,0 +1,149 @@
+//! The programs that the kernel calls when a thread enters a system call, returns from it, starts another, and ends.
+
+use std::mem::offset_of;
+
+use super::assembler::Function as Of;
+use super::assembler::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
+use super::assembler::Width::{Eight, Four};
+use super::assembler::{Assembler, KEY, Label, When};
+use super::kernel::Map;
+use super::{CALLS_MAX, IN_CALL, LOST, Maps, OUTSIDE, Open, Record, UNBEGUN, UNKNOWN};
+use crate::calls::ARGUMENTS;
+
+/// Where `struct pt_regs` holds the first arguments of a call, and its number.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: ([i16; ARGUMENTS], i16) = ([112, 104, 96, 56], 120);
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24], 280);
+// elsewhere the numbers of calls are not known, either
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24], 0);
+// of a call that begins: its registers are copied to the stack in one piece
+const COPIED_BYTES: i16 = 64;
+const STACK: i16 = -8 - COPIED_BYTES;
+const NO_WAKEUP: i32 = 1;
+/// Instead of a call's number: the record tells of a thread that was started, or of the name of one that ends.
+pub(super) const STARTED: u32 = u32::MAX;
+pub(super) const ENDED: u32 = u32::MAX - 1;
+
+fn thread(program: &mut Assembler, maps: &Maps) {
+    program
+        .call(Of::Thread)
+        .set(R9, R0)
+        .store(Four, R10, KEY, R0)
+        .find(&maps.threads, Label::Out)
+        .set(R8, R0);
+}
+
+/// Takes room for a record in the ring of this processor: its place is in `R7`.
+fn reserve(program: &mut Assembler, maps: &Maps) {
+    program.call(Of::Processor).store(Four, R10, KEY, R0).find(&maps.rings, Label::Lost);
+    program.set(R1, R0).set_number(R2, size_of::<Record>() as i32).set_number(R3, 0).call(Of::Reserve);
+    program.jump(When::Equal, R0, 0, Label::Lost).set(R7, R0);
+}
+
+fn submit(program: &mut Assembler, maps: &Maps) -> Vec<u64> {
+    program.set(R1, R7).set_number(R2, NO_WAKEUP).call(Of::Submit).jump(When::Always, R0, 0, Label::Out);
+    program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).finish()
+}
+
+const fn argument(at: usize) -> i16 {
+    (offset_of!(Record, arguments) + 8 * at) as i16
+}
+
+/// At `sys_enter`: keeps what the call was asked, where the thread is followed and the call wanted.
+pub(super) fn enter(maps: &Maps) -> Vec<u64> {
+    let program = &mut Assembler::default();
+    program.set(R6, R1).load(Eight, R7, R6, 8);
+    is_wanted(program, &maps.wanted);
+    thread(program, maps);
+    program.store(Four, R8, offset_of!(Open, number) as i16, R7);
+    program.store_number(Four, R8, offset_of!(Open, state) as i16, IN_CALL);
+    let first = REGISTERS.0.into_iter().min().unwrap_or(0);
+    program.load(Eight, R3, R6, 0).set_place(R3, R3, first).set_place(R1, R10, STACK);
+    program.set_number(R2, COPIED_BYTES.into()).call(Of::ReadKernel);
+    for (at, place) in REGISTERS.0.into_iter().enumerate() {
+        program.load(Eight, R1, R10, STACK + place - first).store(Eight, R8, argument(at), R1);
+    }
+    program.call(Of::Time).store(Eight, R8, offset_of!(Open, start_ns) as i16, R0).finish()
+}
+
+/// Goes on where the number of a call in `R7` is one of those that are wanted.
+fn is_wanted(program: &mut Assembler, wanted: &Map) {
+    program.jump(When::NotBelow, R7, CALLS_MAX as i32, Label::Out).store(Four, R10, KEY, R7);
+    program.find(wanted, Label::Out).load(Four, R1, R0, 0).jump(When::Equal, R1, 0, Label::Out);
+}
+
+/// At `sys_exit`: a record of the whole call.
+pub(super) fn exit(maps: &Maps) -> Vec<u64> {
+    let program = &mut Assembler::default();
+    program.set(R6, R1);
+    thread(program, maps);
+    let state = offset_of!(Open, state) as i16;
+    program.load(Four, R1, R8, state).jump(When::Equal, R1, OUTSIDE, Label::Out);
+    program.store_number(Four, R8, state, OUTSIDE).jump(When::Equal, R1, UNKNOWN, Label::Unknown);
+    reserve(program, maps);
+    program.load(Eight, R1, R8, offset_of!(Open, start_ns) as i16);
+    program.store(Eight, R7, offset_of!(Record, start_ns) as i16, R1);
+    for at in 0..ARGUMENTS {
+        program.load(Eight, R1, R8, argument(at)).store(Eight, R7, argument(at), R1);
+    }
+    program.load(Eight, R1, R6, 8).store(Eight, R7, offset_of!(Record, result) as i16, R1);
+    program.store(Four, R7, offset_of!(Record, thread) as i16, R9);
+    program.load(Four, R1, R8, offset_of!(Open, number) as i16);
+    program.store(Four, R7, offset_of!(Record, number) as i16, R1);
+    program.call(Of::Time).store(Eight, R7, offset_of!(Record, end_ns) as i16, R0);
+    program.set(R1, R7).set_number(R2, NO_WAKEUP).call(Of::Submit).jump(When::Always, R0, 0, Label::Out);
+    // the thread may have been in a call when it was first followed
+    program.label(Label::Unknown).load(Eight, R3, R6, 0).set_place(R3, R3, REGISTERS.1);
+    program
+        .store_number(Eight, R10, STACK, 0)
+        .set_place(R1, R10, STACK)
+        .set_number(R2, 4)
+        .call(Of::ReadKernel);
+    program.load(Eight, R7, R10, STACK);
+    is_wanted(program, &maps.wanted);
+    program.count(&maps.counts, UNBEGUN, Label::Out).jump(When::Always, R0, 0, Label::Out);
+    program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).finish()
+}
+
+/// At the event `sched_process_fork`, with the place of `child_pid` in it: who is started is followed, too.
+pub(super) fn fork(maps: &Maps, child: i16) -> Vec<u64> {
+    let program = &mut Assembler::default();
+    program.load(Four, R6, R1, child);
+    thread(program, maps);
+    for at in (0..size_of::<Open>() as i16).step_by(8) {
+        program.store_number(Eight, R10, at - 8 - size_of::<Open>() as i16, 0);
+    }
+    program.store(Four, R10, KEY, R6).set_map(R1, &maps.threads).set_place(R2, R10, KEY);
+    program.set_place(R3, R10, -8 - size_of::<Open>() as i16).set_number(R4, 0).call(Of::Update);
+    program.jump(When::Differs, R0, 0, Label::Lost);
+    reserve(program, maps);
+    clear(program);
+    program.store(Eight, R7, argument(0), R6);
+    tell(program, STARTED);
+    submit(program, maps)
+}
+
+/// At `sched_process_exit`: tells the thread's name, and follows it no longer.
+pub(super) fn end(maps: &Maps) -> Vec<u64> {
+    let program = &mut Assembler::default();
+    thread(program, maps);
+    program.store(Four, R10, KEY, R9).set_map(R1, &maps.threads).set_place(R2, R10, KEY).call(Of::Delete);
+    reserve(program, maps);
+    clear(program);
+    program.set_place(R1, R7, argument(0)).set_number(R2, 16).call(Of::ThreadName);
+    tell(program, ENDED);
+    submit(program, maps)
+}
+
+fn clear(program: &mut Assembler) {
+    for at in (0..size_of::<Record>() as i16).step_by(8) {
+        program.store_number(Eight, R7, at, 0);
+    }
+}
+
+fn tell(program: &mut Assembler, what: u32) {
+    program.store(Four, R7, offset_of!(Record, thread) as i16, R9);
+    program.store_number(Four, R7, offset_of!(Record, number) as i16, what.cast_signed());
+}

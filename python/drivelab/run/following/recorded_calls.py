@@ -1,0 +1,56 @@
+"""System calls of followed processes: as they are being recorded, and as they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCalls:
+    """System calls as they were recorded.
+
+    Attributes
+    ----------
+    calls : pyarrow.Table
+        thread, number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful: events were lost
+        meanwhile.
+    forks : pyarrow.Table
+        parent, child: threads and processes that were started.
+    facts : dict
+        ``source`` (BPF or trace events), ``unfinished``, ``unbegun``, ``gaps``; of trace events ``damaged_pages``.
+    lost_events : int
+        Calls, by trace events halves of them, that the kernel could not keep.
+    names : dict of int to str
+        Names of threads that the kernel knew.
+    """
+
+    calls: pa.Table
+    forks: pa.Table
+    facts: dict[str, Any]
+    lost_events: int
+    names: dict[int, str]
+
+
+class CallsTrace(Protocol):
+    """A trace of calls that is being taken."""
+
+    def threads(self) -> list[int]:
+        """Threads that are followed now: the kernel adds those that are started, and leaves out those that ended."""
+        ...
+
+    def newest(self) -> pa.Table:
+        """Calls that have returned since it was asked before, in the columns of `RecordedCalls`; at first none."""
+        ...
+
+    def stop(self) -> RecordedCalls:
+        """End it, and read what was recorded.
+
+        Raises
+        ------
+        DrivelabError
+            R434: it cannot be read.
+        """
+        ...

@@ -1,0 +1,117 @@
+"""The calls of processes as the kernel records them, by BPF and by trace events: every call of every thread, once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from drivelab.model.system_calls import call_numbers
+from drivelab.run.following import calls_by_bpf, calls_trace
+from drivelab.run.following.recorded_calls import CallsTrace, RecordedCalls
+from drivelab.run.tracing.disk import TracedDisk
+from drivelab.run.tracing.tracefs import TraceUnavailableError
+
+pytestmark = [pytest.mark.needs_root]
+
+READS = 300
+THREADS, CHILDREN = 4, 5
+PREAD = call_numbers(os.uname().machine)["pread64"]
+# its threads and children read, some of them as the first thing that they do; the parent waits in a call meanwhile
+PROGRAM = """
+import os, sys, threading
+print(flush=True)
+sys.stdin.readline()
+def read(descriptor):
+    for at in range(int(sys.argv[2])):
+        os.pread(descriptor, 1, at)
+descriptor = os.open(sys.argv[1], os.O_RDONLY)
+threads = [threading.Thread(target=read, args=[descriptor]) for _ in range(int(sys.argv[3]))]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+for _ in range(int(sys.argv[4])):
+    if os.fork() == 0:
+        open("/proc/self/comm", "w").write("reader")
+        read(descriptor)
+        os._exit(0)
+    os.wait()
+print(flush=True)
+sys.stdin.readline()
+"""
+
+
+def refused(*_: object, **__: object) -> Iterator[CallsTrace]:
+    raise TraceUnavailableError("not here")
+
+
+def recorded(tmp_path: Path, look: Callable[[CallsTrace], object] = lambda _: None) -> RecordedCalls:
+    """What is recorded of the program, which is looked at before it begins to read and when it has done so."""
+    path = tmp_path / "data"
+    path.write_bytes(bytes(READS))
+    words = [sys.executable, "-c", PROGRAM, str(path), str(READS), str(THREADS), str(CHILDREN)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdout.readline()
+        with calls_trace.calls_traced([program.pid], TracedDisk("none", 0, ())) as trace:
+            look(trace)
+            program.stdin.write("\n")
+            program.stdin.flush()
+            program.stdout.readline()
+            # one that was waited for may have its last steps before it
+            while trace.threads() != [program.pid]:
+                time.sleep(0.01)
+            look(trace)
+            found = trace.stop()
+        program.communicate("\n")
+    return found
+
+
+@pytest.mark.parametrize("source", ["BPF", "trace events"])
+def test_every_call_of_every_thread_and_child_is_recorded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    if source != "BPF":
+        monkeypatch.setattr(calls_trace, "traced_by_bpf", refused)
+    found = recorded(tmp_path)
+    assert (found.facts["source"], found.lost_events) == (source, 0)
+    reads = found.calls.filter([number == PREAD for number in found.calls["number"].to_pylist()])
+    assert sorted(Counter(reads["thread"].to_pylist()).values()) == [READS] * (THREADS + CHILDREN)
+    assert set(found.forks["child"].to_pylist()) == set(reads["thread"].to_pylist())
+    assert Counter(reads["argument_3"].to_pylist()) == dict.fromkeys(range(READS), THREADS + CHILDREN)
+    assert set(reads["argument_2"].to_pylist()) == set(reads["result"].to_pylist()) == {1}
+    starts, ends = reads["start_ns"].to_pylist(), reads["end_ns"].to_pylist()
+    assert starts == sorted(starts)
+    assert all(start < end for start, end in zip(starts, ends, strict=True))
+    # it was in a call when it was first followed, and is in another one now
+    assert (found.facts["unbegun"], found.facts["unfinished"]) == (1, 1)
+    assert [found.names[thread] for thread in found.forks["child"].to_pylist()][-1] == "reader"
+
+
+def test_what_has_no_room_is_lost_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls_by_bpf, "ROOM_BYTES", 0)
+    monkeypatch.setattr(calls_by_bpf, "buffer_bytes", lambda _cpus: 1)
+    found = recorded(tmp_path)
+    assert found.calls.num_rows == 0
+    assert found.lost_events > 0
+    assert found.facts["gaps"] > 0
+
+
+def test_the_newest_calls_are_those_since_the_look_before(tmp_path: Path) -> None:
+    looks: list[int] = []
+
+    def look(trace: CallsTrace) -> None:
+        looks.append(trace.newest().num_rows)
+        while len(looks) > 1 and sum(looks) < READS * (THREADS + CHILDREN):
+            looks.append(trace.newest().num_rows)
+
+    found = recorded(tmp_path, look)
+    assert looks[0] == 0
+    assert sum(looks) <= found.calls.num_rows
