@@ -16,6 +16,7 @@ from drivelab.answers.comparison import compare_runs
 from drivelab.cli.main import run
 from drivelab.model.comparison import Comparison
 from drivelab.model.metric import metric_of
+from drivelab.report.site_page import SiteList, SiteRow, write_site_list
 from drivelab.store.read import open_run
 from made_up_fleet import made_up_drives, write_fleet
 
@@ -153,6 +154,28 @@ def test_the_list_is_filtered_by_words_and_choices_and_sorted(page: Page) -> Non
     assert page.get_attribute("th[aria-sort]", "aria-sort") == "descending"
 
 
+def test_of_many_rows_the_first_are_shown_until_all_are_asked_for(chromium: Browser, tmp_path: Path) -> None:
+    rows = tuple(SiteRow(f"run-{place}", (f"run {place}", "odd" if place % 2 else "even")) for place in range(1000))
+    listed = SiteList("many", (), (), ("name", "answer"), rows, (), {})
+    write_site_list(listed, tmp_path / "index.html")
+    page = chromium.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    assert page.locator("#rows tr:visible").count() == listed.shown_max
+    assert page.inner_text("#more") == "show all 1000"
+    page.fill("#words", "run 99")
+    assert page.locator("#rows tr:visible").count() == 19
+    assert not page.is_visible("#more")
+    page.fill("#words", "odd")
+    page.click("#more")
+    assert page.locator("#rows tr:visible").count() == 500
+    page.close()
+    without_scripts = chromium.new_context(java_script_enabled=False)
+    page = without_scripts.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    assert page.locator("#rows tr:visible").count() == 1000
+    without_scripts.close()
+
+
 def test_a_third_tick_takes_back_the_oldest(page: Page) -> None:
     boxes = page.locator("#rows input")
     for place in range(3):
@@ -166,6 +189,9 @@ def test_list_and_comparison_fit_the_page(chromium: Browser, site: Path, width: 
     page = context.new_page()
     page.goto((site / "site" / "index.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.fill("#words", "sn000003")
+    assert page.locator("#rows tr:visible").count() == _RUNS
+    page.fill("#words", "")
     compared(page, runs_of(site, "SN000000")[0].name, runs_of(site, "SN000003")[0].name)
     assert page.evaluate("document.querySelector('dialog').getBoundingClientRect().right") <= width
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,6 @@ SITE_JSON = "site.json"
 INDEX, FLEET_PAGE, HISTORY_PAGE = "index.html", "fleet.html", "history.html"
 _SENTENCES_MAX = 3
 _TOLD_EVERY = 50
-_RUNS_OVER_TIME_MIN = 2
 _FIXED = ("when (UTC)", "experiment", "host", "drive", "serial", "model", "firmware")
 _APART = "beside its peers"
 
@@ -94,7 +94,7 @@ def command(
     hosts = hosts_of(directories)
     made_of = hashlib.sha256(repr(sorted((e.name, hosts.get(d, "")) for d, e in entries.items())).encode()).hexdigest()
     is_same = made_of == before.made_of
-    together = before if is_same else replace(_together(out, list(entries), hosts), made_of=made_of)
+    together = before if is_same else replace(_together(out, entries, hosts), made_of=made_of)
     _write_list(out, entries, hosts, together)
     _remove_others(out, {entry.name for entry in entries.values()})
     write_json(out / SITE_JSON, together.to_json())
@@ -144,21 +144,24 @@ def _entries(out: Path, directories: Sequence[Path], *, with_pages: bool) -> tup
     return found, new_count
 
 
-def _together(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -> _Together:
+def _together(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str]) -> _Together:
     """The reports of all drives beside each other and over time, written, and what they say."""
-    found = _beside(out, directories, hosts)
-    return replace(found, sentences=(*found.sentences, *_over_time(out, directories, hosts)))
+    found = _beside(out, list(entries), hosts)
+    runs = Counter(target.drive.serial or target.drive.key for one in entries.values() for target in one.targets)
+    if max(runs.values(), default=0) == 1:
+        (out / HISTORY_PAGE).unlink(missing_ok=True)
+        return found
+    return replace(found, sentences=(*found.sentences, *_over_time(out, list(entries), hosts)))
 
 
 def _over_time(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -> tuple[str, ...]:
-    """What is first said of the drives over time; nothing, and no page, where each has one run."""
+    """What is first said of the drives over time; the page is written."""
     from drivelab.answers.fleet_history import fleet_history
     from drivelab.report.fleet_history_joint import joint_of_fleet_history
     from drivelab.report.html import write_html_report
 
     history = fleet_history(directories, hosts)
-    if all(len(one.rows) < _RUNS_OVER_TIME_MIN for one in history.drives):
-        (out / HISTORY_PAGE).unlink(missing_ok=True)
+    if not history.drives:
         return ()
     joint = joint_of_fleet_history(history)
     write_html_report(joint, out / HISTORY_PAGE)

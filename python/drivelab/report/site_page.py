@@ -74,6 +74,8 @@ class SiteList:
         What rows are chosen by.
     pairwise : mapping of str to object
         What two of them are compared with, plain data.
+    shown_max : int
+        Rows that are shown before somebody asks for all.
     """
 
     title: str
@@ -83,6 +85,7 @@ class SiteList:
     rows: tuple[SiteRow, ...]
     choices: tuple[SiteChoice, ...]
     pairwise: Mapping[str, Any]
+    shown_max: int = 200
 
 
 def choices_of(columns: Sequence[str], rows: Sequence[SiteRow], names: Sequence[str]) -> tuple[SiteChoice, ...]:

@@ -9,6 +9,8 @@
   });
 
   // a row is shown that holds every word, and has the level of every choice
+  // more rows than anybody reads would be laid out anew with every letter
+  let shownMax = rows.filter((row) => !row.element.hidden).length;
   const choices = [...document.querySelectorAll("#filters select")];
   const filter = () => {
     const words = byId("words").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -17,12 +19,15 @@
     for (const row of rows) {
       const isShown = words.every((word) => row.text.includes(word))
         && chosen.every(([column, level]) => row.cells[column] === level);
-      row.element.hidden = !isShown;
       count += isShown;
+      row.element.hidden = !isShown || count > shownMax;
     }
+    byId("more").hidden = count <= shownMax;
+    byId("more").textContent = `show all ${count}`;
     byId("count").textContent = count === rows.length ? `${count} runs` : `${count} of ${rows.length} runs`;
   };
   byId("filters").addEventListener("input", filter);
+  byId("more").addEventListener("click", () => { shownMax = rows.length; filter(); });
   byId("filters").addEventListener("reset", () => setTimeout(filter));
   byId("filters").addEventListener("submit", (event) => event.preventDefault());
 
@@ -35,6 +40,7 @@
     const column = button.dataset.column;
     rows.sort((one, other) => (isUp ? 1 : -1) * collator.compare(one.cells[column], other.cells[column]));
     body.append(...rows.map((row) => row.element));
+    filter();
   };
   document.querySelectorAll("button.sort").forEach((button) => button.addEventListener("click", () => sort(button)));
 
