@@ -53,7 +53,10 @@ def renamed(run: Path, name: str, parent: Path) -> Path:
     return parent / name
 
 
-def test_what_comes_back_is_what_was_put_there(store: str) -> None:
+@pytest.mark.parametrize("large_bytes", [1000, 2**25])
+def test_what_comes_back_is_what_was_put_there(large_bytes: int, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("push", "bring"):
+        monkeypatch.setattr(f"drivelab.store.remote.{module}.LARGE_BYTES", large_bytes)
     assert Store(store).push(CHECK, "oak")
     assert not Store(store).push(CHECK)
     (found,) = runs_at(store)

@@ -11,10 +11,9 @@ from typing import Any
 
 from drivelab.held_directory import aside_name
 from drivelab.model.errors import DrivelabError
-from drivelab.store.durable import storage_error
 from drivelab.store.regular_file import read_regular
 from drivelab.store.remote.address import parent_and_name, plain_address
-from drivelab.store.remote.cache import ADDRESS, MANIFEST, is_cached, store_folder, used, version_folder
+from drivelab.store.remote.cache import ADDRESS, MANIFEST, cache_error, is_cached, store_folder, used, version_folder
 from drivelab.store.remote.manifest import (
     BYTES_MAX,
     MANIFESTS,
@@ -177,7 +176,7 @@ def _missing(directory: Path, names: Sequence[str]) -> list[tuple[str, FileFacts
     try:
         files = _manifest(directory).files
     except OSError as error:
-        raise storage_error(error, directory) from error
+        raise cache_error(error, directory) from error
     wanted = [file for file in files for name in names if file == name or file.startswith(f"{name}/")]
     return [(file, files[file]) for file in wanted if not _is_here(directory / file, files[file])]
 
@@ -212,7 +211,7 @@ def _fetch(directory: Path, name: str, facts: FileFacts) -> None:
         _require(objects, place, facts, found)
         os.replace(aside, path)
     except OSError as error:
-        raise storage_error(error, path) from error
+        raise cache_error(error, path) from error
     finally:
         aside.unlink(missing_ok=True)
 
@@ -233,7 +232,7 @@ def _keep(path: Path, content: bytes) -> None:
         os.replace(aside, path)
     except OSError as error:
         aside.unlink(missing_ok=True)
-        raise storage_error(error, path) from error
+        raise cache_error(error, path) from error
 
 
 @cache

@@ -18,7 +18,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from drivelab.store.durable import make_directory
+from drivelab.model.errors import DrivelabError
+from drivelab.store.durable import make_directory, storage_error
 
 ADDRESS = "address"
 MANIFEST = "manifest.json"
@@ -47,16 +48,26 @@ def store_folder(address: str) -> Path:
     Raises
     ------
     DrivelabError
-        S501, S502: it cannot be made.
+        S501 to S503: it cannot be made, or not be written to.
     """
     root = cache_root()
     name = re.sub(r"[^A-Za-z0-9.]+", "-", address)[-60:].strip("-.")
     folder = root / f"{name}-{hashlib.sha256(address.encode()).hexdigest()[:12]}"
-    make_directory(folder)
-    os.chmod(root, 0o700)
-    (folder / ADDRESS).write_text(address, encoding="utf-8")
-    _hold(root)
+    try:
+        make_directory(folder)
+        os.chmod(root, 0o700)
+        (folder / ADDRESS).write_text(address, encoding="utf-8")
+        _hold(root)
+    except (OSError, DrivelabError) as error:
+        raise cache_error(error, folder) from error
     return folder
+
+
+def cache_error(error: OSError | DrivelabError, path: Path) -> DrivelabError:
+    """The error that something cannot be kept here."""
+    told = storage_error(error, path) if isinstance(error, OSError) else error
+    do = "set XDG_CACHE_HOME to a directory that can be written, with room"
+    return DrivelabError(told.code, told.what, where=told.where, do=do)
 
 
 def version_folder(folder: Path, version: str) -> Path:

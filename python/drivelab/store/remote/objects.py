@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -178,6 +179,8 @@ def _opened(address: str) -> tuple[Any, str]:
 
 def _told_error(error: Exception, address: str, *, writes: bool) -> DrivelabError:
     code = _s3_code(error)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DrivelabError("S502", f"no room here for what comes from it: {_first_line(error)}", where=address)
     if any(type(one).__name__ in _NO_KEYS for one in _chain(error)):
         return DrivelabError("S512", f"there are no keys for it: {_first_line(error)}", where=address)
     if code == "NoSuchBucket" or (isinstance(error, FileNotFoundError) and writes):

@@ -17,7 +17,7 @@ from drivelab.store.followed import holds_followed
 from drivelab.store.read import open_run
 from drivelab.store.regular_file import read_regular
 from drivelab.store.remote.address import is_address, typed_path
-from drivelab.store.remote.bring import LARGE_BYTES, forget
+from drivelab.store.remote.bring import LARGE_BYTES, bring, forget
 from drivelab.store.remote.manifest import (
     BYTES_MAX,
     MANIFESTS,
@@ -89,6 +89,8 @@ def _manifest(run: Path, host: str) -> Manifest:
     """
     if not holds_followed(run) and open_run(run).record.status == "running":
         raise DrivelabError("S517", f"{run.name} goes on, or was killed", where=str(run))
+    # it may itself be in a store
+    bring([run], *layout.OF_A_RUN)
     try:
         return manifest_of(run, host)
     except OSError as error:
@@ -104,7 +106,8 @@ def _push_objects(objects: Objects, run: Path, manifest: Manifest) -> bool:
         there = objects.content(place)
     if there is not None and _is_there(there, manifest, objects.address):
         return False
-    sizes = objects.sizes(manifest.run)
+    # of a name that was free until now nothing is there
+    sizes = {} if there is None else objects.sizes(manifest.run)
     missing = [name for name, facts in manifest.files.items() if sizes.get(name) != facts.bytes]
     *others, last = missing or [""]
     each_at_once(partial(_put, objects, run, manifest), others)
