@@ -7,13 +7,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from drivelab.cli.main import run
+from drivelab.fleet.record import new_fleet
+from drivelab.model.fleet_hosts import HostEntry
+from drivelab.model.fleet_plan import FleetItem, FleetWork
 from drivelab.store.remote.bring import forget
 from drivelab.store.remote.cache import cache_root
+from made_up_fleet import made_up_drives, write_fleet
 from s3_server import KEYS, Bucket, Wire, s3_server
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -309,3 +314,52 @@ def test_a_run_that_goes_on_is_not_put_there(bucket: Bucket, asked: Asked, tmp_p
     status, _, err = asked("push", directory, "--to", store_of(bucket))
     assert (status, "(S517)" in err) == (1, True)
     assert bucket.names() == []
+
+
+def test_a_fleet_is_gathered_into_a_bucket_with_the_names_of_its_hosts(
+    bucket: Bucket, asked: Asked, tmp_path: Path
+) -> None:
+    fleet = new_fleet(FleetWork("run"), {"fir": HostEntry(), "oak": HostEntry()}, tmp_path)
+    drives = [replace(drive, host="localhost", name=f"loop{number}") for number, drive in enumerate(made_up_drives(2))]
+    directories = write_fleet(fleet.directory, drives)
+    items = [
+        FleetItem(f"{host}/d", host, "/dev/d", state="complete", gathered=directory.name)
+        for host, directory in zip(("fir", "oak"), directories, strict=True)
+    ]
+    fleet.with_items(items).keep()
+    words = ("fleet", "gather", fleet.directory, "--listen", "127.0.0.1", "--to", store_of(bucket))
+    status, _, err = asked(*words)
+    assert (status, err) == (0, f"{store_of(bucket)}: 2 stored\n")
+    assert asked(*words)[2] == f"{store_of(bucket)}: 2 was there\n"
+    found = json.loads(asked("fleet", "report", store_of(bucket), "--json")[1])
+    assert [one["host"] for one in found["drives"]] == ["fir", "oak"]
+    # from one store into another
+    assert asked("push", store_of(bucket), "--to", tmp_path / "copy")[0] == 0
+    for directory in directories:
+        copied = {path.name: path.read_bytes() for path in (tmp_path / "copy" / directory.name).iterdir()}
+        assert copied == {path.name: path.read_bytes() for path in directory.iterdir()}
+    found = json.loads(asked("fleet", "report", tmp_path / "copy", "--json")[1])
+    assert [one["host"] for one in found["drives"]] == ["fir", "oak"]
+
+
+def test_large_files_go_there_and_come_back_in_pieces(
+    bucket: Bucket, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("push", "bring"):
+        monkeypatch.setattr(f"drivelab.store.remote.{module}.LARGE_BYTES", 1000)
+    assert asked("push", GRID, "--to", store_of(bucket))[0] == 0
+    count = "select count(*) as n from histograms"
+    assert asked("sql", count, store_of(bucket))[1] == asked("sql", count, GRID)[1]
+
+
+@pytest.mark.provokes("S501")
+def test_where_nothing_can_be_kept_here_is_told(
+    bucket: Bucket, asked: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked("push", GRID, "--to", store_of(bucket))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    status, _, err = asked("runs", store_of(bucket))
+    assert status == 1
+    assert "error[S501]" in err
+    assert "set XDG_CACHE_HOME" in err

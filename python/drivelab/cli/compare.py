@@ -14,7 +14,9 @@ import typer
 from drivelab.cli.failure import print_message
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.store.find_run import runs_at
+from drivelab.store.layout import HISTOGRAMS, TRIALS
 from drivelab.store.read import StoredRun, open_run
+from drivelab.store.remote.bring import bring
 
 if TYPE_CHECKING:
     from drivelab.model.comparison import Comparison
@@ -136,7 +138,10 @@ def runs_of(name: str) -> list[StoredRun]:
     DrivelabError
         S504: there is none. S505, S506: one cannot be read.
     """
-    return [open_run(one) for one in runs_at(name)]
+    directories = runs_at(name)
+    # all at once: each by itself would wait for the network
+    bring(directories, TRIALS, HISTOGRAMS)
+    return [open_run(one) for one in directories]
 
 
 def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *, is_whole: bool = True) -> None:

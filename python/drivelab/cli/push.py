@@ -56,21 +56,23 @@ def pushed(directories: Sequence[Path], to: str) -> list[dict[str, str]]:
         S510 to S514, U054: the store. S501 to S503: its directory.
     """
     from drivelab.cli.fleet_report import hosts_of
+    from drivelab.store.remote.objects import each_at_once
     from drivelab.store.remote.push import Store
 
     store, hosts = Store(to), hosts_of(directories)
-    told: list[dict[str, str]] = []
-    for directory in dict.fromkeys(directories):
+
+    def push(directory: Path) -> dict[str, str]:
         name = directory.resolve().name
         try:
             is_new = store.push(directory, hosts.get(directory, ""))
-            told.append({"run": name, "state": "stored" if is_new else "was there", "reason": ""})
+            return {"run": name, "state": "stored" if is_new else "was there", "reason": ""}
         except DrivelabError as error:
             if error.code not in _OF_A_RUN:
                 raise
-            told.append({"run": name, "state": "failed", "reason": f"{error.what} ({error.code})"})
             print_message(f"{name}: {error.what} ({error.code}). do: {error.do}")
-    return told
+            return {"run": name, "state": "failed", "reason": f"{error.what} ({error.code})"}
+
+    return each_at_once(push, list(dict.fromkeys(directories)))
 
 
 def summary(told: Sequence[Mapping[str, str]], to: str) -> str:

@@ -11,7 +11,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.reference.load import PREFIX, load_reference, reference_names
 from drivelab.report.tables.small_writes import is_small_write
-from drivelab.store.find_run import find_run, stored_in
+from drivelab.store.find_run import runs_at, stored_in
 from drivelab.store.followed import StoredFollowed, holds_followed, open_followed
 from drivelab.store.read import StoredRun
 
@@ -57,9 +57,11 @@ def followed_source(names: Sequence[str]) -> StoredFollowed | None:
     DrivelabError
         S504: there is no such run. S505, S506: it cannot be read. U004: something else is named, too.
     """
-    found = [path for name in names if not name.startswith(PREFIX) and holds_followed(path := find_run(name))]
-    if found and len(names) > 1:
-        more = "1 more is" if len(names) == 2 else f"{len(names) - 1} more are"
+    runs = [path for name in names if not name.startswith(PREFIX) for path in runs_at(name)]
+    found = [path for path in runs if holds_followed(path)]
+    named = max(len(names), len(runs))
+    if found and named > 1:
+        more = "1 more is" if named == 2 else f"{named - 1} more are"
         what = f"{found[0].name} is a program that was followed, and {more} named"
         raise DrivelabError("U004", what, where="drivelab report", do=f"drivelab report {found[0]}")
     return open_followed(found[0]) if found else None
