@@ -27,27 +27,34 @@ class ClockOffset:
     error_ns: int
 
 
-async def clock_offset(
-    ask: Callable[[], Awaitable[int]], *, good_enough_ns: int = _GOOD_ENOUGH_NS, questions: int = _QUESTIONS
-) -> ClockOffset:
+def offset_of(sent_ns: int, asked_ns: int, answered_ns: int, came_ns: int) -> ClockOffset:
+    """The offset of the clock of who was asked.
+
+    Parameters
+    ----------
+    sent_ns, came_ns : int
+        When the question was sent and its answer came, by our clock, in nanoseconds since 1970.
+    asked_ns, answered_ns : int
+        When the question came and its answer was sent, by the other.
+    """
+    ahead_ns = (asked_ns - sent_ns + answered_ns - came_ns) // 2
+    return ClockOffset(ahead_ns, (came_ns - sent_ns - (answered_ns - asked_ns) + 1) // 2)
+
+
+async def clock_offset(ask: Callable[[], Awaitable[int]]) -> ClockOffset:
     """The offset of the clock that answers in nanoseconds since 1970.
 
     Parameters
     ----------
     ask : callable
         Asks it once.
-    good_enough_ns : int
-        The error that ends it.
-    questions : int
-        How often it is asked at most.
     """
     best = ClockOffset(0, 2**62)
-    for _ in range(questions):
+    for _ in range(_QUESTIONS):
         before = time.time_ns()
         there = await ask()
-        after = time.time_ns()
-        best = min(best, ClockOffset(there - (before + after) // 2, (after - before + 1) // 2), key=_error)
-        if best.error_ns <= good_enough_ns:
+        best = min(best, offset_of(before, there, there, time.time_ns()), key=_error)
+        if best.error_ns <= _GOOD_ENOUGH_NS:
             break
     return best
 

@@ -7,10 +7,10 @@ until then lies on it; 'drivelab fleet resume' asks for the rest.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from drivelab.fleet import host_tasks
@@ -18,7 +18,7 @@ from drivelab.fleet.book import FleetBook
 from drivelab.fleet.census import Census
 from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
-from drivelab.fleet.clock import clock_offset
+from drivelab.fleet.clock import offset_of
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
@@ -37,7 +37,6 @@ _ASK_WITHIN_S = 60
 _PLANNED_AT_ONCE, _PLAN_WITHIN_S = 4, 600
 # of the time to join, what the host itself tries for: the rest is to say why it could not
 _OWN_SHARE = 0.75
-_CLOCK_QUESTIONS = 5
 # what makes dates of runs wrong
 _CLOCK_OFF_NS = 2_000_000_000
 # a file system that is unmounted, a drive that is trimmed
@@ -97,6 +96,7 @@ class Conductor:
         self.ready: dict[str, asyncio.Event] = {}
         open_hosts = [name for name in book.fleet.hosts if not self._is_done(name)]
         self.census = Census(open_hosts, manner.erase_list, manner.announce)
+        self._work = book.fleet.work.to_json()
         centre.listen(self._hear)
 
     async def measure(self) -> None:
@@ -259,9 +259,8 @@ class Conductor:
         limit = asyncio.Semaphore(_PLANNED_AT_ONCE)
 
         async def plan(item: FleetItem) -> None:
-            asked = {**item.to_json(), "erase": item.erase}, self.book.fleet.work.to_json()
             async with limit:
-                told = await self.centre.ask(name, host_tasks.plan, *asked, within_s=_PLAN_WITHIN_S)
+                told = await self.centre.ask(name, host_tasks.plan, *self._asked(item), within_s=_PLAN_WITHIN_S)
             found = ItemPlan.from_json(told)
             self.book.change(item.key, plan=replace(found, refused=_as_listed(found.refused, name)))
             self.census.goes_on()
@@ -278,13 +277,12 @@ class Conductor:
 
     async def look_at(self, name: str) -> Sequence[Mapping[str, Any]]:
         """The drives of a host; what is odd about it is noted."""
+        sent_ns = time.time_ns()
         answer = await self.centre.ask(name, host_tasks.drives, within_s=_ASK_WITHIN_S)
+        clock = offset_of(sent_ns, answer["asked_ns"], answer["answered_ns"], time.time_ns())
         if differs := difference(answer["fingerprint"]):
             raise DrivelabError("F908", f"another version: {differs}")
         drives: Sequence[Mapping[str, Any]] = answer["drives"]
-        # enough to tell a clock that is wrong
-        ask = partial(self.centre.ask, name, host_tasks.clock_ns, within_s=_ASK_WITHIN_S)
-        clock = await clock_offset(ask, good_enough_ns=_CLOCK_OFF_NS // 4, questions=_CLOCK_QUESTIONS)
         entry = self.book.fleet.hosts[name].entry
         notes = [answer["error"]] if answer["error"] else []
         notes += unmet_rules(entry, drives)
@@ -316,9 +314,9 @@ class Conductor:
         HostGone
             Its host left, or took longer than one may.
         """
-        book, work = self.book, self.book.fleet.work
+        book = self.book
         self.change(item.key, state="measuring", reason="", now="")
-        arguments = ({**item.to_json(), "erase": item.erase}, work.to_json(), book.tell_after_s)
+        arguments = (*self._asked(item), book.tell_after_s)
         try:
             answer = await self.centre.ask(
                 item.host, host_tasks.measure, book.fleet.name, *arguments, within_s=self.manner.item_s
@@ -330,6 +328,10 @@ class Conductor:
         if answer["reason"].startswith(NOT_TOLD):
             answer |= {"state": "planned", "reason": ""}
         return self.change(item.key, **answer | {"reason": _as_listed(answer["reason"], item.host)}, now="")
+
+    def _asked(self, item: FleetItem) -> tuple[dict[str, Any], dict[str, Any]]:
+        """An item with its consent, and what is done with it, as hosts are told."""
+        return {**item.to_json(), "erase": item.erase}, self._work
 
     async def gather_item(self, item: FleetItem) -> None:
         """Bring the run of a target here, if it is complete and not here yet."""

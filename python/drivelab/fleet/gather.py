@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -45,15 +46,27 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
     whole, partial = parent / name, parent / f".{name}{_PARTIAL}"
     if whole.is_dir():
         return name
-    listed: list[_Listed] = await centre.ask(item.host, host_tasks.files, item.run, within_s=_WITHIN_S)
+    told: bytes = await centre.ask(item.host, host_tasks.files, item.run, within_s=_WITHIN_S)
+    head, _, came = told.partition(b"\n")
+    listed: list[_Listed] = json.loads(head)
     for file, _, _ in listed:
         _safe(file)
     try:
-        await _fetch_all(centre, item, listed, partial)
+        if came:
+            await asyncio.to_thread(_put_all, item, listed, came, partial)
+        else:
+            await _fetch_all(centre, item, listed, partial)
         await asyncio.to_thread(_put_in_place, item, listed, partial, whole)
     except OSError as error:
         raise storage_error(error, partial) from error
     return name
+
+
+def _put_all(item: FleetItem, listed: Sequence[_Listed], came: bytes, partial: Path) -> None:
+    """Have all files here that came at once."""
+    _missing(listed, partial)
+    # what is here of them already is the same
+    _append(item, partial, [(file, 0, size) for file, size, _ in listed], came)
 
 
 async def _fetch_all(centre: Centre, item: FleetItem, listed: Sequence[_Listed], partial: Path) -> None:
@@ -62,9 +75,7 @@ async def _fetch_all(centre: Centre, item: FleetItem, listed: Sequence[_Listed],
     while missing:
         wanted, missing = _portion(missing)
         came = await centre.ask(item.host, host_tasks.pieces, item.run, wanted, within_s=_WITHIN_S)
-        if len(came) != sum(count for _, _, count in wanted):
-            raise DrivelabError("F910", f"files of {item.run} changed while they came over", where=item.host)
-        await asyncio.to_thread(_append, partial, wanted, came)
+        await asyncio.to_thread(_append, item, partial, wanted, came)
 
 
 def _missing(listed: Sequence[_Listed], partial: Path) -> list[_Piece]:
@@ -96,7 +107,9 @@ def _portion(missing: Sequence[_Piece]) -> tuple[list[_Piece], list[_Piece]]:
     return wanted, []
 
 
-def _append(partial: Path, wanted: Sequence[_Piece], came: bytes) -> None:
+def _append(item: FleetItem, partial: Path, wanted: Sequence[_Piece], came: bytes) -> None:
+    if len(came) != sum(count for _, _, count in wanted):
+        raise DrivelabError("F910", f"files of {item.run} changed while they came over", where=item.host)
     at = 0
     for file, offset, count in wanted:
         with _opened(partial / file) as out:

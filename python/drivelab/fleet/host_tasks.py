@@ -46,11 +46,14 @@ PROGRESS: ContextVar[Callable[[Mapping[str, Any]], None]] = ContextVar("progress
 async def drives() -> dict[str, Any]:
     """The drives of this host, as ``drivelab drives --json --all --smart`` has them, or why they cannot be listed.
 
-    The answer also tells what has to be the same on both sides, since not every host was told when it was started.
+    The answer also tells what has to be the same on both sides, since not every host was told when it was started,
+    and when by the clock of this host it was asked and has answered, in nanoseconds since 1970.
     """
+    asked_ns = time.time_ns()
     smart = ["--smart"] if os.geteuid() == 0 else []
     ended = await COMMANDS.ended(["drives", "--json", "--all", *smart])
-    return {"drives": ended.document.get("drives", []), "error": ended.error, "fingerprint": fingerprint()}
+    told = {"drives": ended.document.get("drives", []), "error": ended.error, "fingerprint": fingerprint()}
+    return told | {"asked_ns": asked_ns, "answered_ns": time.time_ns()}
 
 
 async def clock_ns() -> int:
@@ -150,14 +153,19 @@ async def outcome(fleet: str, key: str) -> dict[str, str]:
         return found | {"state": "measuring", "reason": ""} if error.code == "F907" else found
 
 
-async def files(run: str) -> list[tuple[str, int, str]]:
-    """The files of a run: names, which begin below its directory, sizes in bytes, SHA-256 in hexadecimal."""
+async def files(run: str) -> bytes:
+    """The files of a run, and of a small one what they hold.
+
+    Returns
+    -------
+    bytes
+        A line of JSON with names, which begin below its directory, sizes in bytes, and SHA-256 in hexadecimal; behind
+        it all files in this order, if together they are as many bytes as one answer may have.
+    """
     directory = _own_directory(run)
     paths = sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
     # those of a large run take a while, and hosts are heard meanwhile
-    return await asyncio.to_thread(
-        lambda: [(str(path.relative_to(directory)), path.stat().st_size, _digest(path)) for path in paths]
-    )
+    return await asyncio.to_thread(_listed, directory, paths)
 
 
 async def pieces(run: str, wanted: Sequence[tuple[str, int, int]]) -> bytes:
@@ -255,6 +263,14 @@ def _progress(line: str) -> dict[str, Any]:
     with suppress(ValueError, KeyError, TypeError):
         return dict(json.loads(line)["progress"])
     return {"line": line}
+
+
+def _listed(directory: Path, paths: Sequence[Path]) -> bytes:
+    found = [(str(path.relative_to(directory)), path.stat().st_size, _digest(path)) for path in paths]
+    told = json.dumps(found).encode() + b"\n"
+    if sum(size for _, size, _ in found) > PIECE_BYTES_MAX:
+        return told
+    return told + b"".join(_piece(path, 0, size) for path, (_, size, _) in zip(paths, found, strict=True))
 
 
 def _digest(path: Path) -> str:

@@ -131,6 +131,9 @@ class FleetScheduler(Scheduler):
         asked = {"op": "question", "number": number, "question": question, "arguments": json.dumps(arguments)}
         self.worker_send(address, asked)
 
+    def check_idle(self) -> None:
+        """Look for no tasks at all hosts four times a second: there are none."""
+
     async def check_worker_ttl(self) -> None:
         """Give up hosts that say nothing; Dask allows for ever more silence, the more hosts there are."""
         last = time.time() - self._silent_s
@@ -173,6 +176,8 @@ class HostWorker(Worker):
     ) -> None:
         super().__init__(*arguments, heartbeat_interval=f"{silent_s / _SIGNS_WHILE_SILENT}s", extensions={}, **options)
         self._ending: asyncio.Task[None] | None = None
+        self._quiet_s = silent_s / _SIGNS_WHILE_SILENT / 2
+        self._said_s = time.monotonic()
         self._end = ending
         self._questions = questions
         self._answering: set[asyncio.Task[None]] = set()
@@ -190,12 +195,16 @@ class HostWorker(Worker):
         await super().handle_scheduler(comm)
 
     async def heartbeat(self) -> None:
-        """Say that it is there; Dask would open a second connection for it, and tell what nobody asks."""
-        self.batched_send({"op": "alive"})
+        """Say that it is there, where nothing else has just said so.
+
+        Dask would open a second connection for it, and tell what nobody asks.
+        """
+        if time.monotonic() - self._said_s >= self._quiet_s:
+            self._say({"op": "alive"})
 
     def tell(self, news: Mapping[str, Any]) -> None:
         """Tell those who ask how far it is."""
-        self.batched_send({"op": "told", "news": news})
+        self._say({"op": "told", "news": news})
 
     async def close(self, *arguments: Any, **options: Any) -> str | None:  # type: ignore[override]
         """End what is measured, then say goodbye as Dask does."""
@@ -219,7 +228,11 @@ class HostWorker(Worker):
             told["error"] = {"code": error.code, "what": error.what, "where": error.where, "do": error.do}
         except Exception as error:
             told["error"] = {"code": "F906", "what": f"cannot answer {question}: {error_words(error)}"}
-        self.batched_send(told)
+        self._say(told)
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._said_s = time.monotonic()
+        self.batched_send(message)
 
 
 def _clock_ns() -> int:

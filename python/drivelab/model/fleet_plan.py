@@ -108,7 +108,9 @@ class FleetItem:
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored: without the consent, which is typed anew each time."""
-        return {**asdict(self), "erase": []}
+        known = {name: getattr(self, name) for name in self.__slots__}
+        plan = {name: getattr(self.plan, name) for name in self.plan.__slots__} if self.plan else None
+        return {**known, "erase": [], "plan": plan}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> FleetItem:

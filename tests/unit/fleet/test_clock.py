@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from drivelab.fleet.clock import clock_offset
+from drivelab.fleet.clock import clock_offset, offset_of
 from own_loop import in_own_loop
 
 
@@ -41,3 +41,10 @@ def test_a_clock_that_answers_at_once_is_asked_no_more_than_needed() -> None:
 
     assert in_own_loop(clock_offset(ask)).error_ns < 1_000_000
     assert count <= 100
+
+
+def test_a_question_that_takes_its_time_is_off_by_its_ways_alone() -> None:
+    # sent at 0, 3 ms on its way to a clock that is an hour ahead, a second of work, 1 ms back
+    hour_ns, ms_ns = 3_600 * 10**9, 10**6
+    found = offset_of(0, hour_ns + 3 * ms_ns, hour_ns + 1003 * ms_ns, 1004 * ms_ns)
+    assert (found.ahead_ns, found.error_ns) == (hour_ns + ms_ns, 2 * ms_ns)

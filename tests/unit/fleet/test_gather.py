@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -33,10 +34,13 @@ class Host:
         assert within_s > 0
         self.asked.append((question.__name__, *arguments))
         if question.__name__ == "files":
-            return [
+            listed = [
                 (name, self.sizes.get(name, len(content)), hashlib.sha256(content).hexdigest())
                 for name, content in self.files.items()
             ]
+            is_small = sum(size for _, size, _ in listed) <= host_tasks.PIECE_BYTES_MAX
+            contents = [self.files[name][:size] for name, size, _ in listed] if is_small else []
+            return json.dumps(listed).encode() + b"\n" + b"".join(contents)
         if any(name == self.leaves_at and offset for name, offset, _ in arguments[0]):
             raise HostGone("it has left")
         return b"".join(self.files[name][offset:][:count] for name, offset, count in arguments[0])
@@ -60,6 +64,16 @@ def test_a_run_comes_whole_and_once(tmp_path: Path) -> None:
     host.asked.clear()
     assert gather(host, tmp_path) == NAME
     assert host.asked == []
+
+
+def test_a_small_run_comes_with_the_names_of_its_files(tmp_path: Path) -> None:
+    host = Host({"run.json": b"0\n1", "a/b": b"2"})
+    left = tmp_path / f".{NAME}.partial" / "run.json"
+    left.parent.mkdir()
+    left.write_bytes(b"more than there is")
+    assert gather(host, tmp_path) == NAME
+    assert [name for name, *_ in host.asked] == ["files"]
+    assert ((tmp_path / NAME / "run.json").read_bytes(), (tmp_path / NAME / "a" / "b").read_bytes()) == (b"0\n1", b"2")
 
 
 def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_only_files_of_runs_of_fleets_are_handed_out(tmp_path: Path, monkeypatch
         with pytest.raises(DrivelabError) as caught:
             in_own_loop(question)
         assert code_of(caught) == "F906"
-    assert in_own_loop(host_tasks.files(directory)) == []
+    assert in_own_loop(host_tasks.files(directory)) == b"[]\n"
 
 
 def test_a_host_that_measures_an_item_already_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
