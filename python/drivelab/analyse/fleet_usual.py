@@ -81,13 +81,22 @@ def less_usual(
 
 
 def median_of_columns(values: Singles) -> npt.NDArray[np.float32]:
-    """The median of each column; NaN of one without a number."""
-    return _of_columns(values, 0.5)
+    """The median of each column; NaN of one without a number.
+
+    That of numpy.nanmedian, which takes several times as long for the few rows of a window.
+    """
+    if not len(values):
+        return np.full(values.shape[1], np.nan, dtype=np.float32)
+    # what is no number comes last
+    ordered = np.sort(values, axis=0)
+    counts = len(ordered) - np.isnan(ordered).sum(axis=0)
+    columns = np.arange(ordered.shape[1])
+    return np.asarray((ordered[(counts - 1) // 2, columns] + ordered[counts // 2, columns]) / 2, dtype=np.float32)
 
 
 def _of_columns(values: Singles, quantile: float) -> npt.NDArray[np.float32]:
+    if quantile == 0.5:
+        return median_of_columns(values)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        if quantile == 0.5:
-            return np.asarray(np.nanmedian(values, axis=0), dtype=np.float32)
         return np.asarray(np.nanquantile(values, quantile, axis=0, method="lower"), dtype=np.float32)

@@ -10,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from drivelab.analyse.fleet_usual import median_of_columns
 from drivelab.analyse.level_noise import NORMAL_MEDIAN
 from drivelab.model.fleet import Seconds, Singles
 
@@ -132,9 +133,7 @@ def window_medians(excess: Singles, windows: Windows, window_s: int, every: int 
             continue
         enough = np.isfinite(part).sum(axis=0) >= windows.filled(window_s)
         if enough.any():
-            row = np.full(part.shape[1], np.nan, dtype=np.float32)
-            row[enough] = np.nanmedian(part[:, enough], axis=0)
-            rows.append(row)
+            rows.append(np.where(enough, median_of_columns(part), np.float32(np.nan)))
     return np.array(rows, dtype=np.float32).reshape(-1, excess.shape[1])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy import signal
 
 from drivelab.model.fleet import HostSeries
 
@@ -82,9 +83,8 @@ class Fleet:
 def wandering(random: np.random.Generator, rows: int, columns: int, scale: float, memory: float) -> np.ndarray:
     """What goes up and down and comes back in about so many samples."""
     keep = np.exp(-1 / memory)
-    found = np.empty((rows, columns))
-    found[0] = random.normal(0, scale, columns)
+    first = random.normal(0, scale, columns)
     steps = random.normal(0, scale * np.sqrt(1 - keep**2), (rows, columns))
-    for row in range(1, rows):
-        found[row] = keep * found[row - 1] + steps[row]
-    return found
+    steps[0] = first
+    # each is so much of the one before, and its step
+    return signal.lfilter([1.0], [1.0, -keep], steps, axis=0)

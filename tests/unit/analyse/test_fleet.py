@@ -10,7 +10,7 @@ from simulated_fleet import DAY_S, MONDAY_S, Fleet, Slowdown
 
 from drivelab.analyse.fleet import judge_fleet
 from drivelab.analyse.fleet_excess import above_others, load_curve, logarithm
-from drivelab.analyse.fleet_usual import dates_of, less_usual
+from drivelab.analyse.fleet_usual import dates_of, less_usual, median_of_columns
 from drivelab.analyse.fleet_windows import Windows, dates_by_chance, odd_rows, thresholds
 from drivelab.model.fleet import FleetAnswer, HostSeries, SlowOne
 
@@ -44,6 +44,16 @@ def test_the_median_of_the_others_is_that_of_numpy() -> None:
             is_judged = np.isfinite(values[row, column]) and np.isfinite(others).sum() >= 3
             expected = values[row, column] - np.nanmedian(others) if is_judged else np.nan
             np.testing.assert_allclose(found[row, column], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice encountered", "ignore:Mean of empty slice")
+@pytest.mark.parametrize("rows", [0, 1, 2, 7, 700])
+def test_medians_of_columns_are_those_of_numpy(rows: int) -> None:
+    random = np.random.default_rng(rows)
+    values = random.normal(size=(rows, 40)).astype(np.float32)
+    values[random.random(values.shape) < np.linspace(0, 1, 40)] = np.nan
+    values[random.random(values.shape) < 0.1] = np.inf
+    np.testing.assert_array_equal(median_of_columns(values), np.nanmedian(values, axis=0))
 
 
 def test_windows_are_odd_as_counting_by_hand_tells() -> None:
