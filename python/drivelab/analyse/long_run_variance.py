@@ -20,6 +20,8 @@ ELEMENTS_MAX = 1 << 16
 _TWO_SCALES_FROM = 256
 # In fewer elements than this a correlation between neighbours goes unseen.
 _CORRELATION_SHOWS_FROM = 10
+# So many lags are multiplied out before all of them are transformed: a sequence that ends within them costs a tenth.
+_LAGS_MULTIPLIED_OUT = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,9 @@ def group_size(element_count: int) -> int:
 
 def _at_one_scale(series: Floats) -> LongRunVariance:
     n = series.shape[0]
-    covariance = autocovariance(series)
+    covariance = _leading_autocovariance(series)
     plain = float(covariance[0]) * n / (n - 1)
-    half = n // 2
+    half = covariance.shape[0] // 2
     pairs = covariance[0 : 2 * half : 2] + covariance[1 : 2 * half : 2]
     negative = np.flatnonzero(pairs <= 0)
     kept = int(negative[0]) if negative.size else half
@@ -112,6 +114,18 @@ def _at_one_scale(series: Floats) -> LongRunVariance:
     if kept == 0 or value <= plain:
         return LongRunVariance(plain, n - 1.0 if n >= _CORRELATION_SHOWS_FROM else max(1.0, (n - 1) / 2))
     return LongRunVariance(value, max(1.0, n / (2 * lags - 1)))
+
+
+def _leading_autocovariance(series: Floats) -> Floats:
+    """Autocovariances up to the first pair whose sum is not positive, behind which nothing is looked at, or all."""
+    n = series.shape[0]
+    centred = series - series.mean()
+    found: list[float] = []
+    for lag in range(0, min(_LAGS_MULTIPLIED_OUT, n - 1), 2):
+        found += [float(centred[: n - one] @ centred[one:]) / n for one in (lag, lag + 1)]
+        if found[-2] + found[-1] <= 0:
+            return np.array(found)
+    return autocovariance(series)
 
 
 def autocovariance(series: Floats) -> Floats:

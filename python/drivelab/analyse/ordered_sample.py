@@ -127,9 +127,16 @@ class _CountsInTime:
         self._place, self._counts, self._length = place // size, counts, -(-length // size)
         self._all = self._sums(slice(None))
         self._total = float(self._all.sum())
+        # neighbouring quantiles, and both ends of one, ask for the same
+        self._known: dict[int, ShareBelow] = {}
 
     def share_of_first(self, number: int) -> ShareBelow:
         """What share of the observations the smallest so many counts stand for."""
+        if number not in self._known:
+            self._known[number] = self._share_of_first(number)
+        return self._known[number]
+
+    def _share_of_first(self, number: int) -> ShareBelow:
         # the fewer lie on this side, the less there is to add up
         is_low = 2 * number < self._place.shape[0]
         below = self._sums(slice(number)) if is_low else self._all - self._sums(slice(number, None))
