@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CARGO_TEST := cargo test --locked --workspace --exclude drivelab-python
 
 .PHONY: help build demo test test-rust test-python test-vm prove fuzz lint lint-python lint-rust format bench docs gallery \
-	site lock clean dev packages package try-package
+	site lock clean dev packages tests-compiled package try-package
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,12 +31,13 @@ demo: build ## Measure a directory here (as root also a scratch drive) and write
 
 test: packages ## Set up, lint, and run every test but those of test-vm
 	@$(MAKE) -j2 build dev
-	@$(MAKE) lint
-	@$(MAKE) test-rust
+	@$(MAKE) lint-rust
+	@# for more than half of their time the tests of the crates need one processor
+	@$(MAKE) -j2 --output-sync=target test-rust lint-python tests-compiled
 	@$(MAKE) test-python
 
 test-rust: ## Only the tests of the crates
-	$(CARGO_TEST) $(ARGS)
+	env -u MAKEFLAGS $(CARGO_TEST) $(ARGS)
 
 # most tests share only processors, and many wait; tests/conftest.py names those that are alone
 test-python: build dev ## Only the Python tests; ARGS="-k units" picks some
@@ -46,6 +47,10 @@ else
 	$(BIN)/python -m pytest -m beside_others -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 	$(BIN)/python -m pytest -m "not vm and not beside_others"
 endif
+
+# every process that runs tests would compile all of them at the same time
+tests-compiled: build dev
+	@told=$$($(BIN)/python -m pytest -qq --collect-only) || { echo "$$told"; exit 1; }
 
 test-vm: packages ## Tests in a virtual machine with drives of every kind; ARGS as above
 	@$(MAKE) -j2 build dev
