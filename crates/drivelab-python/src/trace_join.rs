@@ -9,9 +9,7 @@ use arrow_array::{
     UInt64Array,
 };
 use drivelab_trace::follow::{Collected, Counts, Follower};
-use drivelab_trace::join::{
-    Charge, Explained, Joined, Kind, LAYERS, Operation, Reason, Surroundings, Work, join,
-};
+use drivelab_trace::join::{Charge, Explained, Joined, Kind, Operation, Reason, Surroundings, Work, join};
 use drivelab_trace::kernel_threads::KERNEL_THREADS;
 use drivelab_trace::lifetime::{Bio, Class, Command, Moment};
 use drivelab_trace::read::{DamageKind, ReadOptions, ReadSummary, Recording};
@@ -82,7 +80,7 @@ pub fn join_trace(
         let facts = facts(&lives, &joined, &around, &summary, &counts);
         // a million operations are 300 MB, and as much again as columns: they are gone before the next table is made
         let explained = std::mem::take(&mut joined.operations);
-        let rows = operations_table(&operations, &explained, around.layers.len());
+        let rows = operations_table(&operations, &explained);
         drop((operations, explained));
         let events = events_table(&lives, &joined, &around.names);
         Ok((rows, events, facts.to_string()))
@@ -153,8 +151,7 @@ fn operations_of(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<Vec<Oper
     Ok(operations)
 }
 
-fn operations_table(operations: &[Operation], explained: &[Explained], layers: usize) -> ArrowTable {
-    let layers = layers.min(LAYERS);
+fn operations_table(operations: &[Operation], explained: &[Explained]) -> ArrowTable {
     let of_operation = |of: fn(&Operation) -> u64| -> ArrayRef {
         Arc::new(operations.iter().map(|operation| of(operation) as i64).collect::<Int64Array>())
     };
@@ -201,36 +198,45 @@ fn operations_table(operations: &[Operation], explained: &[Explained], layers: u
             "is_shared",
             Arc::new(explained.iter().map(|explained| Some(explained.is_shared)).collect::<BooleanArray>()),
         ),
-        (
-            "layers_ns",
-            Arc::new(int64_lists(explained.iter().map(|explained| uppermost_first(explained, layers)))),
-        ),
+        ("layers_ns", Arc::new(int64_lists(explained.iter().map(uppermost_first)))),
     ])
 }
 
-fn uppermost_first(explained: &Explained, layers: usize) -> impl Iterator<Item = i64> + '_ {
-    explained.parts.layers_ns[..layers].iter().rev().map(|&time| time as i64)
+fn uppermost_first(explained: &Explained) -> impl Iterator<Item = i64> + '_ {
+    explained.parts.layers_ns.iter().rev().map(|&time| time as i64)
 }
 
-/// One row of the events: a bio or a command.
-struct Event<'a> {
-    kind: &'static str,
-    charge: Charge,
+/// One row of the events.
+#[derive(Clone, Copy)]
+enum Event<'a> {
+    Bio(&'a Bio, Charge),
+    Command(&'a Command, Charge),
+}
+
+impl Event<'_> {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Bio(..) => "bio",
+            Self::Command(..) => "command",
+        }
+    }
+
+    fn charge(self) -> Charge {
+        let (Self::Bio(_, charge) | Self::Command(_, charge)) = self;
+        charge
+    }
+
     /// Device, first sector, length, category bits, thread.
-    what: (u32, u64, u32, u32, u32),
-    stations: [Moment; STATIONS.len()],
-    /// Fragments, requeues, error.
-    counts: (u32, u32, i32),
-    process: &'a str,
-}
+    fn what(self) -> (u32, u64, u32, u32, u32) {
+        match self {
+            Self::Bio(it, _) => (it.device, it.sector, it.bytes, it.category, it.pid),
+            Self::Command(it, _) => (it.device, it.sector, it.bytes, it.category, it.pid),
+        }
+    }
 
-impl<'a> Event<'a> {
-    fn of_bio(bio: &Bio, charge: Charge, names: &'a HashMap<u32, String>) -> Self {
-        Self {
-            kind: "bio",
-            charge,
-            what: (bio.device, bio.sector, bio.bytes, bio.category, bio.pid),
-            stations: [
+    fn stations(self) -> [Moment; STATIONS.len()] {
+        match self {
+            Self::Bio(bio, _) => [
                 Some(bio.queued),
                 bio.got_request,
                 bio.inserted,
@@ -240,59 +246,61 @@ impl<'a> Event<'a> {
                 bio.completed,
                 bio.ended,
             ],
-            counts: (bio.fragments, bio.requeues, bio.error),
-            process: names.get(&bio.pid).map_or("", String::as_str),
+            Self::Command(command, _) => {
+                let (issued, completed) = (Some(command.issued), command.completed);
+                [None, None, None, None, issued, issued, completed, completed]
+            }
         }
     }
 
-    fn of_command(command: &Command, charge: Charge, names: &'a HashMap<u32, String>) -> Self {
-        let (issued, completed) = (Some(command.issued), command.completed);
-        Self {
-            kind: "command",
-            charge,
-            what: (command.device, command.sector, command.bytes, command.category, command.pid),
-            stations: [None, None, None, None, issued, issued, completed, completed],
-            counts: (1, command.requeues, command.error),
-            process: names.get(&command.pid).map_or("", String::as_str),
+    /// Fragments, requeues, error.
+    fn counts(self) -> (u32, u32, i32) {
+        match self {
+            Self::Bio(bio, _) => (bio.fragments, bio.requeues, bio.error),
+            Self::Command(command, _) => (1, command.requeues, command.error),
         }
     }
 
     /// Q of a bio, D of a command.
-    fn start_ns(&self) -> Moment {
-        self.stations[0].or(self.stations[4])
+    fn start_ns(self) -> u64 {
+        match self {
+            Self::Bio(bio, _) => bio.queued,
+            Self::Command(command, _) => command.issued,
+        }
     }
 }
 
 /// Bios and commands in the order of their beginnings.
 fn events_table(lives: &Collected, joined: &Joined, names: &HashMap<u32, String>) -> ArrowTable {
-    let bios = lives.bios.iter().zip(&joined.bios).map(|(bio, charge)| Event::of_bio(bio, *charge, names));
+    let bios = lives.bios.iter().zip(&joined.bios).map(|(bio, charge)| Event::Bio(bio, *charge));
     let commands = lives.commands.iter().zip(&joined.commands);
-    let commands = commands.map(|(command, charge)| Event::of_command(command, *charge, names));
-    let mut events: Vec<Event<'_>> = bios.chain(commands).collect();
-    events.sort_by_key(Event::start_ns);
-    let text = |of: fn(&Event<'_>) -> String| -> ArrayRef {
-        Arc::new(events.iter().map(|event| Some(of(event))).collect::<StringArray>())
+    let mut events: Vec<Event<'_>> =
+        bios.chain(commands.map(|(command, charge)| Event::Command(command, *charge))).collect();
+    events.sort_by_key(|event| event.start_ns());
+    let text = |of: fn(Event<'_>) -> String| -> ArrayRef {
+        Arc::new(events.iter().map(|event| Some(of(*event))).collect::<StringArray>())
     };
-    let whole = |of: fn(&Event<'_>) -> i32| -> ArrayRef {
-        Arc::new(events.iter().map(|event| Some(of(event))).collect::<Int32Array>())
+    let whole = |of: fn(Event<'_>) -> i32| -> ArrayRef {
+        Arc::new(events.iter().map(|event| Some(of(*event))).collect::<Int32Array>())
     };
+    let name = |event: &Event<'_>| names.get(&event.what().4).map_or("", String::as_str);
     let mut columns: Vec<(&str, ArrayRef)> = vec![
-        ("kind", Arc::new(events.iter().map(|event| Some(event.kind)).collect::<StringArray>())),
-        ("operation_index", whole(|event| event.charge.map_or(-1, |index| index as i32))),
-        ("device", text(|event| format!("{}:{}", major(event.what.0), minor(event.what.0)))),
-        ("sector", Arc::new(events.iter().map(|event| event.what.1).collect::<UInt64Array>())),
-        ("bytes", Arc::new(events.iter().map(|event| event.what.2).collect::<UInt32Array>())),
-        ("class", text(|event| Class::of(event.what.3, event.what.2).name().to_owned())),
-        ("pid", whole(|event| event.what.4 as i32)),
-        ("process", Arc::new(events.iter().map(|event| Some(event.process)).collect::<StringArray>())),
+        ("kind", Arc::new(events.iter().map(|event| Some(event.kind())).collect::<StringArray>())),
+        ("operation_index", whole(|event| event.charge().map_or(-1, |index| index as i32))),
+        ("device", text(|event| format!("{}:{}", major(event.what().0), minor(event.what().0)))),
+        ("sector", Arc::new(events.iter().map(|event| event.what().1).collect::<UInt64Array>())),
+        ("bytes", Arc::new(events.iter().map(|event| event.what().2).collect::<UInt32Array>())),
+        ("class", text(|event| Class::of(event.what().3, event.what().2).name().to_owned())),
+        ("pid", whole(|event| event.what().4 as i32)),
+        ("process", Arc::new(events.iter().map(|event| Some(name(event))).collect::<StringArray>())),
     ];
     for (at, name) in STATIONS.into_iter().enumerate() {
-        let station = |event: &Event<'_>| event.stations[at].map(|moment| moment as i64);
+        let station = |event: &Event<'_>| event.stations()[at].map(|moment| moment as i64);
         columns.push((name, Arc::new(events.iter().map(station).collect::<Int64Array>())));
     }
-    columns.push(("fragments", whole(|event| event.counts.0 as i32)));
-    columns.push(("requeues", whole(|event| event.counts.1 as i32)));
-    columns.push(("error", whole(|event| event.counts.2)));
+    columns.push(("fragments", whole(|event| event.counts().0 as i32)));
+    columns.push(("requeues", whole(|event| event.counts().1 as i32)));
+    columns.push(("error", whole(|event| event.counts().2)));
     ArrowTable::with_nulls(columns, &STATIONS)
 }
 

@@ -302,13 +302,6 @@ fn join_pool(pool: &Pool<'_>, who: &who::Who, around: &Surroundings, joined: &mu
         let work = Work::of_command(command, is_journal);
         work::book(&mut joined.operations, &mut joined.unmatched, charge.ok(), &work);
     }
-    let lives = parts::Lives {
-        pool,
-        bios: &owners,
-        commands: &command_owners,
-        carried: &carried,
-        layers: &layers,
-        above: &above,
-    };
-    parts::explain(&lives, around.lost_events, &mut joined.operations);
+    let lives = parts::Lives { pool, carried: &carried, layers: &layers, above: &above };
+    parts::explain(&lives, (owners, command_owners), around.lost_events, joined);
 }

@@ -99,8 +99,9 @@ def call_summaries(operations: pa.Table, duration_ns: int) -> tuple[CallSummary,
     Quantiles are the smallest latency that so many calls do not exceed (nearest rank).
     """
     found = []
+    told = operations.select([name for name in operations.column_names if name.endswith("_ns")])
     for call in pc.unique(operations["call"]).to_pylist():
-        rows = operations.filter(pc.equal(operations["call"], call))
+        rows = told.filter(pc.equal(operations["call"], call))
         latency = _column(rows, "latency_ns")
         p50, p99 = np.quantile(latency, [0.5, 0.99], method="inverted_cdf")
         rate = latency.size * 1e9 / max(1, duration_ns)
@@ -127,19 +128,34 @@ def at_drive(operations: pa.Table, events: pa.Table, own_threads: Collection[int
     -----
     From being queued to their end; several at once count once, so that nothing exceeds the latency.
     """
-    rows = events.filter(pc.and_(pc.equal(events["kind"], "bio"), pc.is_valid(events["queued_ns"])))
+    is_meant = pc.and_(pc.equal(events["kind"], "bio"), pc.is_valid(events["queued_ns"]))
+    rows = events.select(["queued_ns", "ended_ns", "pid", "process"]).filter(is_meant)
     start = _column(operations, "start_ns")
     end = start + _column(operations, "latency_ns")
     queued = _column(rows, "queued_ns")
     last = int(max(end.max(initial=0), queued.max(initial=0)))
     ended = np.asarray(pc.fill_null(rows["ended_ns"], last), dtype=np.int64)
-    threads_and_names = zip(rows["pid"].to_pylist(), rows["process"].to_pylist(), strict=True)
-    names = np.asarray([OWN if pid in own_threads else _plain(name) for pid, name in threads_and_names], dtype=object)
+    names, places = _whose(rows, own_threads)
     found: dict[str, Integers] = {}
-    for name in dict.fromkeys(names.tolist()):
-        begins, ends = _union(queued[names == name], ended[names == name])
+    for place, name in enumerate(names):
+        begins, ends = _union(queued[places == place], ended[places == place])
         found[name] = _covered(begins, ends, end) - _covered(begins, ends, start)
     return found
+
+
+def _whose(rows: pa.Table, own_threads: Collection[int]) -> tuple[list[str], NDArray[np.int32]]:
+    """Names of processes in the order in which they come, and by bio the place of its own among them."""
+    encoded = pc.dictionary_encode(rows["process"], null_encoding="encode").combine_chunks()
+    names = [_plain(name) for name in encoded.dictionary.to_pylist()]
+    distinct = list(dict.fromkeys([*names, OWN]))
+    by_code = np.array([distinct.index(name) for name in names], dtype=np.int32)
+    is_own = pc.is_in(rows["pid"], pa.array(sorted(own_threads), rows["pid"].type)).to_numpy()
+    places = np.where(is_own, distinct.index(OWN), by_code[encoded.indices.to_numpy()])
+    found, first = np.unique(places, return_index=True)
+    order = found[np.argsort(first)]
+    ranks = np.zeros(len(distinct), dtype=np.int32)
+    ranks[order] = np.arange(order.size)
+    return [distinct[place] for place in order], ranks[places]
 
 
 def slowest_calls(

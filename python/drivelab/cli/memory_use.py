@@ -12,7 +12,8 @@ from contextlib import suppress
 
 import pyarrow as pa
 
-_M_ARENA_MAX = -8
+_M_ARENA_MAX, _M_MMAP_THRESHOLD = -8, -3
+_OF_ITS_OWN_BYTES = 1 << 18
 
 
 def keep_memory_low() -> None:
@@ -22,6 +23,8 @@ def keep_memory_low() -> None:
     # a C library that is not glibc has no such call, and no such arenas either
     with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+        # left alone, it keeps pieces of up to 32 MB for itself once it has seen such a one
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _OF_ITS_OWN_BYTES)
 
 
 def give_memory_back() -> None:

@@ -16,7 +16,7 @@ pub enum Owner {
     /// Of all synchronous operations of a thread.
     Thread(u32),
     /// Of one asynchronous operation, by its place in the pool.
-    Operation(usize),
+    Operation(u32),
     /// Of all that wait for the kernel; those that only read wait only for its reads.
     Kernel {
         /// Whether it reads.
@@ -33,7 +33,17 @@ pub struct Charged {
     pub charge: Charge,
     /// In whose windows its time counts: of a command everyone's whose bios it carries; of what an own thread
     /// writes into the journal its own, and that of all who wait for the kernel.
-    pub owners: Vec<Owner>,
+    owner: Owner,
+    /// Most have but one, which needs no memory of its own.
+    others: Vec<Owner>,
+}
+
+impl Charged {
+    /// In whose windows its time counts.
+    pub fn owners(&self) -> impl Iterator<Item = Owner> + '_ {
+        let first = Some(self.owner).filter(|owner| *owner != Owner::Nobody);
+        first.into_iter().chain(self.others.iter().copied())
+    }
 }
 
 /// What an operation waits for beside its own bios.
@@ -147,12 +157,12 @@ impl<'a> Sweep<'a> {
             charged(Ok(place), Owner::Thread(thread))
         } else {
             match self.flights.get_mut(&thread).and_then(|flights| flights.choose(bio, &mut self.progress)) {
-                Some(place) => charged(Ok(place), Owner::Operation(place)),
+                Some(place) => charged(Ok(place), Owner::Operation(place as u32)),
                 None => charged(Err(Reason::Outside), Owner::Thread(thread)),
             }
         };
         if who.is_journal(bio) {
-            found.owners.push(Owner::Kernel { is_read: false });
+            found.others.push(Owner::Kernel { is_read: false });
         }
         found
     }
@@ -187,7 +197,7 @@ fn steps_of(pool: &Pool<'_>) -> Vec<(u64, u8, usize)> {
 }
 
 fn charged(charge: Charge, owner: Owner) -> Charged {
-    Charged { charge, owners: if owner == Owner::Nobody { Vec::new() } else { vec![owner] } }
+    Charged { charge, owner, others: Vec::new() }
 }
 
 /// Charges the bios of a pool: what a layer sent down to those that it was for.
@@ -258,15 +268,17 @@ pub fn charge_commands(
 /// nothing is known.
 fn of_bios(bios: &[Charged], carried: &[usize]) -> Option<Charged> {
     let charged = || carried.iter().map(|&at| &bios[at]);
-    let is_own = |bio: &&Charged| !matches!(bio.owners.first(), Some(Owner::Kernel { .. }));
+    let is_own = |bio: &&Charged| !matches!(bio.owner, Owner::Kernel { .. });
     let with_operation = || charged().filter(|bio| bio.charge.is_ok());
     let first =
         with_operation().find(is_own).or_else(|| with_operation().next()).or_else(|| charged().next())?;
-    let mut owners: Vec<Owner> = Vec::new();
-    for &owner in charged().flat_map(|bio| &bio.owners) {
-        if !owners.contains(&owner) {
-            owners.push(owner);
+    let mut found = self::charged(first.charge, Owner::Nobody);
+    for owner in charged().flat_map(Charged::owners) {
+        if found.owner == Owner::Nobody {
+            found.owner = owner;
+        } else if found.owners().all(|known| known != owner) {
+            found.others.push(owner);
         }
     }
-    Some(Charged { charge: first.charge, owners })
+    Some(found)
 }

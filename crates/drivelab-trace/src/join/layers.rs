@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::Pool;
 use super::carried::end_of;
+use super::timeline::LAYERS;
 use crate::lifetime::{Bio, Class, Remap};
 use crate::record::category;
 
@@ -58,6 +59,11 @@ impl<'a> Layers<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty()
+    }
+
+    /// How many there are, those beyond [`LAYERS`] as one with the last.
+    pub fn told_apart(&self) -> usize {
+        self.layers.len().min(LAYERS)
     }
 
     /// Which layer a device is; None for a drive.

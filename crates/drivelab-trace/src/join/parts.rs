@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use super::carried::{Carried, end_of, is_flush, is_without_requests};
 use super::charge::{Charged, Owner, Waits, waits};
 use super::layers::{Above, Layers, matters_until};
-use super::timeline::{Interval, LAYERS, LEVELS, Level, Timeline, at_least_two};
-use super::{Explained, Operation, Pool};
+use super::timeline::{Interval, LEVELS, Level, Timeline, at_least_two};
+use super::{Joined, Operation, Pool};
 use crate::lifetime::Bio;
 
 /// Where the time of one operation went, in ns. All of them sum to its latency.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
     /// From the call until its first bio; all of it when there is none.
     pub fs_in_ns: u64,
@@ -24,8 +24,9 @@ pub struct Parts {
     pub between_ns: u64,
     /// From the last end until the call returns.
     pub return_ns: u64,
-    /// A bio is in a layer above the drives, and in none below that: by the layers' height, the lowest first.
-    pub layers_ns: [u64; LAYERS],
+    /// A bio is in a layer above the drives, and in none below that: by the layers' height, the lowest first;
+    /// those beyond [`super::LAYERS`] are the last's. One number for each layer of the trace, so none without layers.
+    pub layers_ns: Vec<u64>,
 }
 
 impl Parts {
@@ -43,11 +44,9 @@ impl Parts {
     }
 }
 
-/// The bios and commands of a pool, and whose they are.
+/// The bios and commands of a pool.
 pub struct Lives<'a> {
     pub pool: &'a Pool<'a>,
-    pub bios: &'a [Charged],
-    pub commands: &'a [Charged],
     pub carried: &'a Carried,
     pub layers: &'a Layers<'a>,
     pub above: &'a Above,
@@ -81,10 +80,10 @@ struct Line {
 }
 
 impl Line {
-    fn of(goings: Option<&Goings>) -> Self {
+    fn of(goings: Option<Goings>) -> Self {
         goings.map_or_else(
             || Self { line: Timeline::default(), open_since: u64::MAX },
-            |goings| Self { line: Timeline::of(&goings.intervals), open_since: goings.open_since },
+            |goings| Self { line: Timeline::of(goings.intervals), open_since: goings.open_since },
         )
     }
 }
@@ -98,18 +97,25 @@ struct Kernel {
     shared_all: Vec<(u64, u64)>,
 }
 
-/// Takes the latency of every operation of a pool apart.
-pub fn explain(lives: &Lives<'_>, lost_events: u64, explained: &mut [Explained]) {
-    let mut goings = goings_on(lives);
+/// Takes the latency of every operation of a pool apart, by whose its bios and commands are, which are charged already.
+pub fn explain(
+    lives: &Lives<'_>,
+    (bios, commands): (Vec<Charged>, Vec<Charged>),
+    lost_events: u64,
+    joined: &mut Joined,
+) {
+    let mut goings = goings_on(lives, &bios, &commands);
+    drop((bios, commands));
     let kernel = kernel_of(lives.pool, &mut goings);
-    let lines: HashMap<Owner, Line> = threads_of(lives.pool, &goings);
+    let lines: HashMap<Owner, Line> = threads_of(lives.pool, &mut goings);
+    let layers = lives.layers.told_apart();
     let nothing = Line::of(None);
     for (place, &(index, operation)) in lives.pool.operations.iter().enumerate() {
         let alone;
         let own = if operation.is_synchronous {
             lines.get(&Owner::Thread(operation.thread)).unwrap_or(&nothing)
         } else {
-            alone = Line::of(goings.get(&Owner::Operation(place)));
+            alone = Line::of(goings.remove(&Owner::Operation(place as u32)));
             &alone
         };
         let kernels = match waits(operation) {
@@ -117,16 +123,16 @@ pub fn explain(lives: &Lives<'_>, lost_events: u64, explained: &mut [Explained])
             Waits::Reads => &kernel.reads,
             Waits::All => &kernel.all,
         };
-        let answer = &mut explained[index];
-        answer.parts = parts_of(operation, &own.line, &kernels.line);
+        let answer = &mut joined.operations[index];
+        answer.parts = parts_of(operation, &own.line, &kernels.line, layers);
         answer.is_partial = lost_events > 0 || own.open_since.min(kernels.open_since) < operation.end_ns;
         answer.is_shared = is_shared(operation, &kernel);
     }
-    mark_shared_commands(lives, explained);
+    mark_shared_commands(lives, joined);
 }
 
 /// The instants of a window, each charged to the first level of either line.
-fn parts_of(operation: &Operation, own: &Timeline, kernel: &Timeline) -> Parts {
+fn parts_of(operation: &Operation, own: &Timeline, kernel: &Timeline, layers: usize) -> Parts {
     let (start, end) = (operation.start_ns, operation.end_ns.max(operation.start_ns));
     let mut sums = [0_u64; LEVELS];
     let mut add = |from: u64, until: u64, level: Option<Level>| {
@@ -153,7 +159,7 @@ fn parts_of(operation: &Operation, own: &Timeline, kernel: &Timeline) -> Parts {
     let (first, last) = (first.unwrap_or(end), last.unwrap_or(end));
     let of = |level: Level| sums[level.index()];
     let (queue_ns, device_ns, flush_ns) = (of(Level::Queue), of(Level::Device), of(Level::Flush));
-    let layers_ns: [u64; LAYERS] = std::array::from_fn(|height| of(Level::Layer(height as u8)));
+    let layers_ns: Vec<u64> = (0..layers).map(|height| of(Level::Layer(height as u8))).collect();
     Parts {
         fs_in_ns: first - start,
         queue_ns,
@@ -166,7 +172,7 @@ fn parts_of(operation: &Operation, own: &Timeline, kernel: &Timeline) -> Parts {
 }
 
 /// What goes on, by those in whose windows it counts.
-fn goings_on(lives: &Lives<'_>) -> HashMap<Owner, Goings> {
+fn goings_on(lives: &Lives<'_>, bios: &[Charged], commands: &[Charged]) -> HashMap<Owner, Goings> {
     let ends = lives.pool.operations.iter().map(|(_, operation)| operation.end_ns);
     let horizon = ends.max().unwrap_or(0);
     let mut goings: HashMap<Owner, Goings> = HashMap::new();
@@ -183,7 +189,7 @@ fn goings_on(lives: &Lives<'_>) -> HashMap<Owner, Goings> {
         let end = command.completed.unwrap_or(horizon).min(until);
         let interval = Interval { start: command.issued, end, level };
         let open_since = command.completed.is_none().then_some(command.issued);
-        for &owner in &lives.commands[at].owners {
+        for owner in commands[at].owners() {
             goings.entry(owner).or_default().add(&[interval], open_since);
         }
         for &bio in lives.carried.of(at) {
@@ -201,7 +207,7 @@ fn goings_on(lives: &Lives<'_>) -> HashMap<Owner, Goings> {
             }
             None => intervals_of(bio, first_issue[at], end),
         };
-        for &owner in &lives.bios[at].owners {
+        for owner in bios[at].owners() {
             goings.entry(owner).or_default().add(&intervals, open_since);
         }
     }
@@ -231,7 +237,7 @@ fn kernel_of(pool: &Pool<'_>, goings: &mut HashMap<Owner, Goings>) -> Kernel {
     if let Some(reads) = &reads {
         all.add(&reads.intervals, Some(reads.open_since));
     }
-    let (reads, all) = (Line::of(reads.as_ref()), Line::of(Some(&all)));
+    let (reads, all) = (Line::of(reads), Line::of(Some(all)));
     let windows = |wanted: &[Waits]| -> Vec<(u64, u64)> {
         let waiting = pool.operations.iter().filter(|(_, operation)| wanted.contains(&waits(operation)));
         waiting.map(|(_, operation)| (operation.start_ns, operation.end_ns)).collect()
@@ -246,12 +252,12 @@ fn kernel_of(pool: &Pool<'_>, goings: &mut HashMap<Owner, Goings>) -> Kernel {
     Kernel { reads, all, shared_reads, shared_all }
 }
 
-/// Lines of the threads that have synchronous operations.
-fn threads_of(pool: &Pool<'_>, goings: &HashMap<Owner, Goings>) -> HashMap<Owner, Line> {
+/// Lines of the threads that have synchronous operations; what they are made of is gone then.
+fn threads_of(pool: &Pool<'_>, goings: &mut HashMap<Owner, Goings>) -> HashMap<Owner, Line> {
     let mut lines = HashMap::new();
     for (_, operation) in pool.operations.iter().filter(|(_, operation)| operation.is_synchronous) {
         let owner = Owner::Thread(operation.thread);
-        lines.entry(owner).or_insert_with(|| Line::of(goings.get(&owner)));
+        lines.entry(owner).or_insert_with(|| Line::of(goings.remove(&owner)));
     }
     lines
 }
@@ -269,14 +275,15 @@ fn is_shared(operation: &Operation, kernel: &Kernel) -> bool {
 }
 
 /// A command that carries bios of several operations is shared by them.
-fn mark_shared_commands(lives: &Lives<'_>, explained: &mut [Explained]) {
+fn mark_shared_commands(lives: &Lives<'_>, joined: &mut Joined) {
+    let charge_of = |bio: usize| joined.bios[lives.pool.bios[bio].0].ok();
     for at in 0..lives.pool.commands.len() {
         let mut operations: Vec<usize> =
-            lives.carried.of(at).iter().filter_map(|&bio| lives.bios[bio].charge.ok()).collect();
+            lives.carried.of(at).iter().filter_map(|&bio| charge_of(bio)).collect();
         operations.sort_unstable();
         operations.dedup();
         if operations.len() > 1 {
-            operations.iter().for_each(|&place| explained[lives.pool.operations[place].0].is_shared = true);
+            operations.iter().for_each(|&index| joined.operations[index].is_shared = true);
         }
     }
 }

@@ -19,6 +19,8 @@ pub enum Level {
 const PLAIN: usize = 4;
 /// Heights of layers that are told apart; those above share the last.
 pub const LAYERS: usize = 16;
+/// From one sum to the next, so many changes are added up anew: the sums of all would be most of a line.
+const SUMMED: usize = 16;
 /// Number of levels.
 pub const LEVELS: usize = PLAIN + LAYERS;
 
@@ -65,26 +67,27 @@ pub struct Timeline {
     times: Vec<u64>,
     /// The level from there on; None when nothing goes on.
     levels: Vec<Option<Level>>,
-    /// Length of every level before, in ns: `width` numbers for each change.
+    /// Length of every level before, in ns: `width` numbers for one change of each [`SUMMED`].
     sums: Vec<u64>,
 }
 
 impl Timeline {
     /// The line of these intervals; empty ones have no instant and are left out.
     #[must_use]
-    pub fn of(intervals: &[Interval]) -> Self {
-        let mut changes: Vec<(u64, usize, i32)> = Vec::with_capacity(2 * intervals.len());
-        for interval in intervals.iter().filter(|interval| interval.start < interval.end) {
-            changes.push((interval.start, interval.level.index(), 1));
-            changes.push((interval.end, interval.level.index(), -1));
+    pub fn of(intervals: Vec<Interval>) -> Self {
+        let mut changes: Vec<(u64, u8, i8)> = Vec::with_capacity(2 * intervals.len());
+        for interval in intervals.into_iter().filter(|interval| interval.start < interval.end) {
+            let level = interval.level.index() as u8;
+            changes.push((interval.start, level, 1));
+            changes.push((interval.end, level, -1));
         }
         changes.sort_unstable_by_key(|change| change.0);
-        let width = changes.iter().map(|change| change.1 + 1).max().unwrap_or(0).max(PLAIN);
+        let width = changes.iter().map(|change| usize::from(change.1) + 1).max().unwrap_or(0).max(PLAIN);
         let mut line = Self { width, ..Self::default() };
         let (mut open, mut position) = ([0_i32; LEVELS], 0);
         while let Some(&(time, _, _)) = changes.get(position) {
             while let Some(&(_, level, step)) = changes.get(position).filter(|change| change.0 == time) {
-                open[level] += step;
+                open[usize::from(level)] += i32::from(step);
                 position += 1;
             }
             line.change(time, open.iter().position(|&count| count > 0).map(Level::of));
@@ -96,10 +99,12 @@ impl Timeline {
         if self.levels.last().copied().flatten() == level {
             return;
         }
-        let sums = self.sums_at(time);
+        if self.times.len().is_multiple_of(SUMMED) {
+            let sums = self.sums_at(time);
+            self.sums.extend_from_slice(&sums[..self.width]);
+        }
         self.times.push(time);
         self.levels.push(level);
-        self.sums.extend_from_slice(&sums[..self.width]);
     }
 
     /// Length of every level before a moment, in ns.
@@ -108,9 +113,13 @@ impl Timeline {
             return [0; LEVELS];
         };
         let mut sums = [0; LEVELS];
-        sums[..self.width].copy_from_slice(&self.sums[last * self.width..(last + 1) * self.width]);
-        if let Some(level) = self.levels[last] {
-            sums[level.index()] += time - self.times[last];
+        let place = last / SUMMED;
+        sums[..self.width].copy_from_slice(&self.sums[place * self.width..(place + 1) * self.width]);
+        for at in place * SUMMED..=last {
+            let until = if at == last { time } else { self.times[at + 1] };
+            if let Some(level) = self.levels[at] {
+                sums[level.index()] += until - self.times[at];
+            }
         }
         sums
     }
@@ -182,7 +191,7 @@ mod tests {
     use super::*;
 
     fn line() -> Timeline {
-        Timeline::of(&[
+        Timeline::of(vec![
             Interval { start: 10, end: 40, level: Level::Open },
             Interval { start: 10, end: 20, level: Level::Queue },
             Interval { start: 18, end: 30, level: Level::Device },
@@ -201,7 +210,7 @@ mod tests {
 
     #[test]
     fn an_instant_is_that_of_the_layer_furthest_down_in_which_something_is() {
-        let line = Timeline::of(&[
+        let line = Timeline::of(vec![
             Interval { start: 0, end: 100, level: Level::Layer(3) },
             Interval { start: 10, end: 90, level: Level::Layer(0) },
             Interval { start: 20, end: 80, level: Level::Open },
