@@ -92,7 +92,10 @@ def test_every_call_of_every_thread_and_child_is_recorded_once(
     assert all(start < end for start, end in zip(starts, ends, strict=True))
     # it was in a call when it was first followed, and is in another one now
     assert (found.facts["unbegun"], found.facts["unfinished"]) == (1, 1)
-    assert [found.names[thread] for thread in found.forks["child"].to_pylist()][-1] == "reader"
+    if source == "BPF":
+        # what each was called when it ended; trace events know what it was called at some switch
+        names = Counter(found.names[thread] for thread in found.forks["child"].to_pylist())
+        assert (names["reader"], names.total()) == (CHILDREN, THREADS + CHILDREN)
 
 
 def test_what_has_no_room_is_lost_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
