@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,7 +52,9 @@ def test_a_list_with_a_line_that_means_no_drive_is_refused_before_a_drive_is_tou
     listed.write_text(f"{hosts[0].serial}\n{hosts[1].name}:sdz\nS-nobody\n")
     asked = fleet.ask(*RUN, str(fleet.file), "--erase-list", str(listed), **PATIENT)
     assert asked.exit_code == 2
-    assert f"no drive is meant by {hosts[1].name}:sdz and S-nobody of the erase list" in asked.complaints
+    error = json.loads(asked.complaints.splitlines()[-1])["error"]
+    assert error["code"] == "F902"
+    assert error["what"] == f"no drive is meant by {hosts[1].name}:sdz and S-nobody of the erase list"
     assert sum(count_of(host, BEGUN) for host in hosts) == 0
     assert list((tmp_path / "runs").iterdir()) == []
 
