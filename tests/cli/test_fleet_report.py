@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -143,3 +144,10 @@ def test_hosts_that_call_themselves_alike_have_the_names_that_their_fleet_gives_
     fleet.with_items(items).keep()
     assert run(["fleet", "report", str(fleet.directory), "--json"]) == 0
     assert [one["host"] for one in json.loads(capsys.readouterr().out)["drives"]] == ["fir", "oak"]
+
+
+def test_a_csv_has_a_row_for_each_drive(forty: Path, tmp_path: Path) -> None:
+    assert run(["fleet", "report", str(forty), "--out", str(tmp_path / "drives.csv")]) == 0
+    with (tmp_path / "drives.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len({row["serial"] for row in rows}) == len(rows) == 40

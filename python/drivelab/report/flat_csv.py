@@ -41,7 +41,7 @@ def write_csv_report(joint: Joint, directory_or_file: Path) -> tuple[Path, ...]:
         O802: a file cannot be written.
     """
     place = directory_or_file
-    flat = flat_table(joint.result_sets)
+    flat = _flat(joint)
     if place.suffix and not place.is_dir():
         return (_written(place, flat),)
     if place.exists() and not place.is_dir():
@@ -54,6 +54,13 @@ def write_csv_report(joint: Joint, directory_or_file: Path) -> tuple[Path, ...]:
     files = {FLAT_FILE: flat} | {f"table-{name}.csv": table for name, table in _tables(joint)}
     files |= {f"figure-{one.name}.csv": one.figure.table for one in named_figures(joint)}
     return tuple(_written(place / name, table) for name, table in files.items())
+
+
+def _flat(joint: Joint) -> DataTable:
+    """All numbers in one table; where they are no results of trials, the table that has them."""
+    if joint.result_sets or not joint.tables:
+        return flat_table(joint.result_sets)
+    return next((one for one in joint.tables if one.key == joint.flat_key), joint.tables[0]).plain()
 
 
 def _written(path: Path, table: DataTable) -> Path:

@@ -8,7 +8,7 @@ from drivelab.model.drive_values import FleetAnswerOfRuns, NumberKey
 from drivelab.report.figures.drive_dots import drive_dots
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.fleet_drives import fleet_sentences
-from drivelab.report.tables.fleet_drives import fleet_tables
+from drivelab.report.tables.fleet_drives import DRIVES, fleet_tables
 
 
 def joint_of_fleet(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mapping[str, float]]) -> Joint:
@@ -27,4 +27,5 @@ def joint_of_fleet(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mappin
         sentences=fleet_sentences(answer),
         tables=fleet_tables(answer, medians),
         figures=(drive_dots(answer, medians),),
+        flat_key=DRIVES,
     )

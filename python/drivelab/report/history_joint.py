@@ -21,6 +21,8 @@ from drivelab.report.sentences.comparison import row_words
 from drivelab.report.sentences.effect_words import ratio_change, than_words
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
+# key of the table with a row for each run
+RUNS = "history"
 # what each number is: a line each for its columns in a terminal, where units stand with the numbers
 HEADS: Mapping[str, tuple[str, str, str]] = {
     "durable_write_p50": ("4 KiB", "append", "median"),
@@ -54,6 +56,7 @@ def joint_of_history(history: History) -> Joint:
         sentences=tuple(sentences(history)),
         tables=(*([ends_table(history.rows)] if history.has_numbers else []), history_table(history.rows)),
         figures=(figure,) if figure else (),
+        flat_key=RUNS,
     )
 
 
@@ -230,7 +233,7 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
     heads = (TableColumn("when (UTC)"), TableColumn("fit?" if has_numbers else "experiment"), TableColumn("conduct"))
     numbers = _number_columns() if has_numbers else (TableColumn("what it came to"),)
     return Table(
-        key="history",
+        key=RUNS,
         title="All runs",
         columns=(*heads, *numbers, TableColumn("changed since the run before"), TableColumn("run")),
         rows=tuple(

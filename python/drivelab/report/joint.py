@@ -46,6 +46,8 @@ class Joint:
         Of runs that were traced: which part of the latency differs between the first and each other.
     drives : mapping of Subject to DriveOfRun
         Of several runs: the drive behind each name.
+    flat_key : str
+        Key of the table that one flat CSV has where there are no result sets; the first by default.
     """
 
     title: str
@@ -58,6 +60,7 @@ class Joint:
     notes: tuple[str, ...] = ()
     part_differences: tuple[ExplanationDifference, ...] = ()
     drives: Mapping[Subject, DriveOfRun] = field(default_factory=dict)
+    flat_key: str = ""
 
     @property
     def leading_tables(self) -> tuple[Table, ...]:

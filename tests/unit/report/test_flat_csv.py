@@ -148,3 +148,12 @@ def test_a_place_that_takes_no_files_is_an_error(tmp_path: Path, place: str) -> 
     with pytest.raises(DrivelabError) as caught:
         write_csv_report(joint_of_sets(), tmp_path / place)
     assert caught.value.code == "O802"
+
+
+def test_of_a_report_without_results_of_trials_a_table_is_written(tmp_path: Path) -> None:
+    keys = ("first", "second")
+    tables = tuple(Table(key, key, (TableColumn("drive"),), text_rows([[f"of {key}"]])) for key in keys)
+    for flat_key, expected in (("", "of first"), ("second", "of second")):
+        joint = Joint("made up", "Which?", tables=tables, flat_key=flat_key)
+        write_csv_report(joint, tmp_path / "numbers.csv")
+        assert read(tmp_path / "numbers.csv") == [{"drive": expected}]

@@ -12,6 +12,8 @@ from drivelab.report.figures.figure import DataTable
 from drivelab.report.sentences.fleet_drives import NumberWords, change_words, peers_words
 from drivelab.report.tables.table import Table, TableColumn, text_rows
 
+# key of the table with a row for each drive
+DRIVES = "drives"
 _UNKNOWN = "–"
 
 
@@ -138,7 +140,7 @@ def _drives(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mapping[str, 
         plain.append([*facts, drive.run_count, *(medians[spread.key].get(drive.key) for spread in answer.spreads)])
     numbers = [f"{words.words(spread.key)} [{metric_of(spread.key.metric).unit}]" for spread in answer.spreads]
     return Table(
-        key="drives",
+        key=DRIVES,
         title="All drives",
         columns=tuple(TableColumn(head, is_number=place >= len(heads) - 4) for place, head in enumerate(heads)),
         rows=text_rows(rows),
