@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -79,16 +80,15 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def open_page(chromium: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
-    """Opens a report, offline: ``open_page(name, width=..., scheme="dark")``."""
-    opened: dict[tuple[str, int, str], TracedPage] = {}
+    """Opens a report, offline, or turns one that is open dark: ``open_page(name, width=..., scheme="dark")``."""
+    opened: dict[tuple[str, int], TracedPage] = {}
 
-    def make(name: str, *, width: int = 1440, scheme: str = "light") -> TracedPage:
-        key = (name, width, scheme)
-        if key not in opened:
-            size = {"width": width, "height": 900}
-            context = chromium.new_context(viewport=size, color_scheme=scheme, offline=True)  # type: ignore[arg-type]
-            opened[key] = TracedPage(context.new_page(), reports[name])
-        return opened[key]
+    def make(name: str, *, width: int = 1440, scheme: Literal["light", "dark"] = "light") -> TracedPage:
+        if (name, width) not in opened:
+            context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True)
+            opened[name, width] = TracedPage(context.new_page(), reports[name])
+        opened[name, width].page.emulate_media(color_scheme=scheme)
+        return opened[name, width]
 
     yield make
     for one in opened.values():
