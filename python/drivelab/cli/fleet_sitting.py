@@ -60,10 +60,13 @@ def sitting(
     # imported here: most commands have no fleet
     from drivelab.fleet.conduct import Manner
     from drivelab.fleet.erase_list import EraseList
+    from drivelab.fleet.gather import forget_damaged
     from drivelab.fleet.session import listening_at, listening_here, sit
     from drivelab.fleet.slurm import srun_words
     from drivelab.fleet.ssh import ssh_words
 
+    if gathers:
+        forget_damaged(book)
     if reach.scheduler is not None and reach.keys is not None:
         listening = listening_at(reach.scheduler, reach.keys)
         print(f"hosts join here: drivelab fleet worker {reach.scheduler} --keys DIR", file=sys.stderr)

@@ -336,7 +336,8 @@ class Conductor:
     async def gather_item(self, item: FleetItem) -> None:
         """Bring the run of a target here, if it is complete and not here yet."""
         if item.state == "complete" and not item.gathered:
-            self.change(item.key, gathered=await gathered(self.centre, item, self.book.fleet.directory))
+            name = await gathered(self.centre, item, self.book.fleet.directory)
+            self.change(item.key, gathered=name, reason="")
 
     async def _gather_host(self, name: str) -> None:
         for item in self.book.items_of(name):

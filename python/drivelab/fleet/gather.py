@@ -7,16 +7,22 @@ import hashlib
 import io
 import json
 import os
+import secrets
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from drivelab.fleet import host_tasks
+from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import Centre
 from drivelab.model.errors import DrivelabError
-from drivelab.model.fleet_plan import FleetItem
-from drivelab.store.durable import make_directory, storage_error, sync_directory
+from drivelab.model.fleet_plan import NOT_HERE, FleetItem
+from drivelab.store.durable import make_directory, storage_error, sync_directory, write_json
+from drivelab.store.layout import RUN_JSON
+from drivelab.store.regular_file import opened_regular, read_regular
 
-_PARTIAL = ".partial"
+# of a run that is on its way; of one that was not as it came, when it came once more; the list of files of one
+_PARTIAL, _DAMAGED, _LIST = ".partial", ".damaged", ".files.json"
+_LIST_BYTES_MAX = 64 * 1024**2
 _WITHIN_S = 300
 # name, size, SHA-256; name, offset, number of bytes
 _Listed = tuple[str, int, str]
@@ -40,17 +46,24 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
     HostGone
         The host left meanwhile; what is here already is kept for the next time.
     DrivelabError
-        F910: what came is not what the host has. S501 to S503: it cannot be written.
+        F910: what came is not what the host has, or it has the run no more. S501 to S503: it cannot be written.
+
+    Notes
+    -----
+    What has the name of the run here and is not as it came, gives way to what comes, and is kept beside it:
+    ``.NAME.damaged-NUMBER``.
     """
     name = _safe(f"{item.key.replace('/', '_')}-{PurePosixPath(item.run).name}")
     whole, partial = parent / name, parent / f".{name}{_PARTIAL}"
-    if whole.is_dir():
+    if await asyncio.to_thread(is_as_it_came, whole):
         return name
     told: bytes = await centre.ask(item.host, host_tasks.files, item.run, within_s=_WITHIN_S)
     head, _, came = told.partition(b"\n")
     listed: list[_Listed] = json.loads(head)
     for file, _, _ in listed:
         _safe(file)
+    if RUN_JSON not in {file for file, _, _ in listed}:
+        raise DrivelabError("F910", f"{item.run} is not there any more", where=item.host)
     try:
         if came:
             await asyncio.to_thread(_put_all, item, listed, came, partial)
@@ -60,6 +73,34 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
     except OSError as error:
         raise storage_error(error, partial) from error
     return name
+
+
+def forget_damaged(book: FleetBook) -> None:
+    """Have runs brought once more that are not here as they came: the items say so until they are."""
+    for key, item in list(book.fleet.items.items()):
+        if item.gathered and not is_as_it_came(book.fleet.directory / item.gathered):
+            book.change(key, gathered="", reason=NOT_HERE)
+
+
+def is_as_it_came(run: Path) -> bool:
+    """Whether a run that was brought here still has all files that its host told of, as they were."""
+    try:
+        content, _ = read_regular(_list_of(run), bytes_max=_LIST_BYTES_MAX)
+        return all(_is_file(run / _safe(file), size, digest) for file, size, digest in json.loads(content)["files"])
+    except (OSError, ValueError, KeyError, TypeError, DrivelabError):
+        return False
+
+
+def _is_file(path: Path, size: int, digest: str) -> bool:
+    with opened_regular(path) as file:
+        if path.is_symlink() or os.fstat(file.fileno()).st_size != size:
+            return False
+        return hashlib.file_digest(file, "sha256").hexdigest() == digest  # type: ignore[arg-type]
+
+
+def _list_of(run: Path) -> Path:
+    """What a host told of the files of a run, beside the run here."""
+    return run.with_name(f".{run.name}{_LIST}")
 
 
 def _put_all(item: FleetItem, listed: Sequence[_Listed], came: bytes, partial: Path) -> None:
@@ -129,6 +170,9 @@ def _put_in_place(item: FleetItem, listed: Sequence[_Listed], partial: Path, who
     for directory in (path for path in partial.rglob("*") if path.is_dir()):
         sync_directory(directory)
     sync_directory(partial)
+    write_json(_list_of(whole), {"files": listed})
+    if os.path.lexists(whole):
+        whole.rename(whole.with_name(f".{whole.name}{_DAMAGED}-{secrets.token_hex(2)}"))
     partial.rename(whole)
     sync_directory(whole.parent)
 

@@ -16,6 +16,8 @@ NOT_TOGETHER = "all were to begin together"
 NOT_TOLD = "U050"
 # the error of a drive that its owner has not listed
 _NOT_LISTED = "C201"
+# of a run that was brought here
+NOT_HERE = "its run is not here any more as it came"
 ENDED: tuple[ItemState, ...] = ("complete", "failed")
 
 
@@ -74,7 +76,7 @@ class FleetItem:
     state : {'planned', 'measuring', 'complete', 'failed', 'cut_off'}
         What became of it.
     reason : str
-        Why it is not complete.
+        Why it is not complete, or not here.
     run : str
         The directory of its run, on its host.
     gathered : str
@@ -128,7 +130,7 @@ def seen_by_several(items: Iterable[FleetItem]) -> dict[str, list[str]]:
 
 
 def is_done(reasons: Mapping[str, str], items: Mapping[str, FleetItem]) -> bool:
-    """Whether there is something to measure, all of it is measured, and every host answered.
+    """Whether there is something to measure, all of it is measured and not lost here, and every host answered.
 
     Parameters
     ----------
@@ -137,7 +139,8 @@ def is_done(reasons: Mapping[str, str], items: Mapping[str, FleetItem]) -> bool:
     items : mapping of str to FleetItem
         By key.
     """
-    return bool(items) and all(item.state == "complete" for item in items.values()) and not any(reasons.values())
+    is_all = all(item.state == "complete" and not item.reason for item in items.values())
+    return bool(items) and is_all and not any(reasons.values())
 
 
 @dataclass(frozen=True, slots=True)

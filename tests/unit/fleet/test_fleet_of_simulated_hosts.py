@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,6 +43,30 @@ def test_fifty_hosts_are_measured_once_each_and_those_that_failed_by_the_next_co
     assert all(fleet.is_here(host, second) for host in hosts)
     assert [count_of(host, ENDED) for host in hosts] == [1] * 50
     assert [count_of(host, BEGUN) for host in hosts] == [2 if host.fault else 1 for host in hosts]
+
+
+def test_runs_that_are_lost_here_are_brought_once_more_and_those_that_cannot_be_are_told(tmp_path: Path) -> None:
+    hosts = made_up_hosts(tmp_path, 3, work_s=0.1, failing=0)
+    fleet = SimulatedFleet(tmp_path, hosts)
+    first = fleet.ask(*RUN, str(fleet.file), **PATIENT)
+    assert first.exit_code == 0, first.complaints
+    directory = Path(first.document["directory"])
+    runs = {item["host"]: directory / item["gathered"] for item in first.document["items"]}
+    gone, damaged, _ = (runs[host.name] for host in hosts)
+    shutil.rmtree(gone)
+    (damaged / "trials.parquet").write_bytes(b"nothing of a table")
+    store = tmp_path / "store"
+    store.mkdir()
+    hasty = {**PATIENT, "join_s": 3.0}
+    away = fleet.ask("gather", str(directory), "--to", str(store), hosts=hosts[2:], **hasty)
+    assert away.exit_code == 1, away.complaints
+    reasons = {item["host"]: item["reason"] for item in away.document["items"]}
+    assert [reasons[host.name] for host in hosts] == ["its run is not here any more as it came"] * 2 + [""]
+    assert [path.name for path in store.rglob("run.json")] == ["run.json"]
+    there = fleet.ask("resume", str(directory), hosts=hosts[:2], **PATIENT)
+    assert there.exit_code == 0, there.complaints
+    assert all(fleet.is_here(host, there) for host in hosts)
+    assert [count_of(host, BEGUN) for host in hosts] == [1] * 3
 
 
 @pytest.mark.provokes("F902")

@@ -12,7 +12,7 @@ import pytest
 
 from drivelab.fleet import host_tasks
 from drivelab.fleet.centre import Centre, HostGone
-from drivelab.fleet.gather import gathered
+from drivelab.fleet.gather import gathered, is_as_it_came
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem
 from own_loop import in_own_loop
@@ -60,10 +60,44 @@ def test_a_run_comes_whole_and_once(tmp_path: Path) -> None:
     assert gather(host, tmp_path) == NAME
     found = {str(path.relative_to(tmp_path / NAME)): path.read_bytes() for path in (tmp_path / NAME).rglob("*.*")}
     assert found == {"run.json": b"0123456789", "ios/read.parquet": b"abc"}
-    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+    assert {path.name for path in tmp_path.iterdir()} == {NAME, f".{NAME}.files.json"}
     host.asked.clear()
     assert gather(host, tmp_path) == NAME
     assert host.asked == []
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed", "shorter", "a link"])
+def test_a_run_that_is_not_here_as_it_came_is_brought_once_more(tmp_path: Path, damage: str) -> None:
+    host = Host({"run.json": b"0123456789", "trials.parquet": b"abc"})
+    gather(host, tmp_path)
+    trials = tmp_path / NAME / "trials.parquet"
+    # what is made here of a run is no damage
+    (tmp_path / NAME / "report.html").write_text("a report")
+    assert is_as_it_came(tmp_path / NAME)
+    trials.unlink()
+    if damage == "a link":
+        (tmp_path / "elsewhere").write_bytes(b"abc")
+        trials.symlink_to(tmp_path / "elsewhere")
+    elif damage != "gone":
+        trials.write_bytes(b"abd" if damage == "changed" else b"ab")
+    assert not is_as_it_came(tmp_path / NAME)
+    host.leaves_at = "run.json"
+    with pytest.raises(HostGone):
+        gather(host, tmp_path)
+    # only what is whole takes its place
+    assert (tmp_path / NAME / "report.html").exists()
+    host.leaves_at = ""
+    assert gather(host, tmp_path) == NAME
+    assert is_as_it_came(tmp_path / NAME)
+    (aside,) = tmp_path.glob(f".{NAME}.damaged-*")
+    assert (aside / "report.html").read_text() == "a report"
+
+
+def test_a_run_that_is_nowhere_any_more_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DrivelabError, match=r"/runs/20260101-x is not there any more") as caught:
+        gather(Host({}), tmp_path)
+    assert caught.value.code == "F910"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_small_run_comes_with_the_names_of_its_files(tmp_path: Path) -> None:

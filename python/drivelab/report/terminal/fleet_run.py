@@ -95,7 +95,10 @@ def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[Fle
         for text in filter(None, ("" if reason.startswith(NOT_TOGETHER) else reason, *notes)):
             by_reason.setdefault(text, []).append(name)
     for item in items:
-        if item.state in ("failed", "cut_off") and item.reason != hosts.get(item.host, ("", ()))[0]:
+        if item.state in ("complete", "failed", "cut_off") and item.reason not in (
+            "",
+            hosts.get(item.host, ("", ()))[0],
+        ):
             by_reason.setdefault(item.reason, []).append(item.key)
     for keys in seen_by_several(items).values():
         yield f"{names_in_words(keys)} are one drive: it is measured from one host after the other"
