@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,28 @@ def test_the_status_of_a_fleet_names_it_and_says_what_is_missing(
     assert told[-1] == f"go on: drivelab fleet resume {fleet.name}"
     assert run(["fleet", "status", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["items"][0]["state"] == "cut_off"
+
+
+def test_a_fleet_that_lies_elsewhere_is_called_by_its_directory(
+    hosts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = FleetItem("one/S1", "one", "/dev/sda", state="failed", reason="T101: no drive", gathered="x")
+    (tmp_path / "my fleets").mkdir()
+    monkeypatch.chdir(tmp_path)
+    fleet = new_fleet(FleetWork("run", experiment="small"), {"one": HostEntry()}, Path("my fleets"))
+    fleet.with_items([item]).keep()
+    directory = tmp_path / "my fleets" / fleet.name
+    assert run(["fleet", "status", str(directory)]) == 1
+    *_, compare, go_on = capsys.readouterr().out.splitlines()
+    assert compare == f"compare the drives: drivelab fleet report '{directory}'"
+    assert go_on == f"go on: drivelab fleet resume '{directory}'"
+    # a copy among the fleets that are kept has the name of another
+    kept = tmp_path / "runs" / fleet.name
+    shutil.copytree(directory, kept)
+    shutil.copytree(directory, tmp_path / "runs" / "copy")
+    for typed, called in ((fleet.name, fleet.name), ("copy", str(tmp_path / "runs" / "copy"))):
+        assert run(["fleet", "status", typed]) == 1
+        assert capsys.readouterr().out.splitlines()[-1] == f"go on: drivelab fleet resume {called}"
 
 
 def test_a_list_may_name_hosts_that_are_not_meant_now(

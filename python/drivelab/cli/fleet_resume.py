@@ -39,11 +39,11 @@ def command(
     from drivelab.fleet.record import open_fleet, unfinished_fleet
 
     book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet(_leave_out))
-    print(f"going on with {book.fleet.name}", file=sys.stderr)
+    print(f"going on with {book.fleet.called}", file=sys.stderr)
     erasable = load_erase_list(erase_list, None)
     if book.fleet.work.begins_together:
         what = "what begins at one moment on all hosts cannot go on, and is measured again as a whole"
-        raise DrivelabError("F903", what, where=book.fleet.name, do=book.fleet.command_line)
+        raise DrivelabError("F903", what, where=book.fleet.called, do=book.fleet.command_line)
     is_whole = sitting(
         book, reach, lambda conductor: conductor.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
     )

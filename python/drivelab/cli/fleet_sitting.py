@@ -137,7 +137,7 @@ def show_plan(fleet: FleetRecord, *, as_json: bool) -> int:
 
 def how_to_go_on(fleet: FleetRecord) -> str:
     """The command that has measured what is missing; what begins together is measured again as a whole."""
-    return fleet.command_line if fleet.work.begins_together else f"drivelab fleet resume {fleet.name}"
+    return fleet.command_line if fleet.work.begins_together else f"drivelab fleet resume {fleet.called}"
 
 
 def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False, is_running: bool = False) -> int:
@@ -149,7 +149,7 @@ def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = Fal
     else:
         console = make_console()
         lines = fleet_run_lines(
-            fleet.name,
+            fleet.called,
             fleet.work.title,
             {name: (host.reason, host.notes) for name, host in fleet.hosts.items()},
             list(fleet.items.values()),

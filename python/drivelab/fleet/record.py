@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -105,6 +106,12 @@ class FleetRecord:
     def is_whole(self) -> bool:
         """Whether every host answered, and all that is meant is measured."""
         return is_done({name: host.reason for name, host in self.hosts.items()}, self.items)
+
+    @property
+    def called(self) -> str:
+        """What commands find it by, as a shell takes it: its name where fleets are kept, else its directory."""
+        directory = self.directory.absolute()
+        return self.name if directory == (default_parent() / self.name).absolute() else shlex.quote(str(directory))
 
     def with_items(self, items: Iterable[FleetItem]) -> FleetRecord:
         """The same with items that are new or changed."""

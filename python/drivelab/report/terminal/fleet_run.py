@@ -16,7 +16,7 @@ _ANSWER_COLUMNS_MIN = 20
 
 
 def fleet_run_lines(
-    name: str,
+    called: str,
     title: str,
     hosts: Mapping[str, tuple[str, Sequence[str]]],
     items: Sequence[FleetItem],
@@ -29,8 +29,8 @@ def fleet_run_lines(
 
     Parameters
     ----------
-    name, title : str
-        Of the fleet, and what it measures.
+    called, title : str
+        What commands find the fleet by, and what it measures.
     hosts : mapping of str to (str, sequence of str)
         Why a host could not be asked, and what is odd about it.
     items : sequence of FleetItem
@@ -46,7 +46,7 @@ def fleet_run_lines(
     missing = list(_missing(hosts, items))
     lines += ["", *(line for text in missing[:_REASON_ROWS_MAX] for line in wrapped(f"- {text}", WIDTH, plain, "  "))]
     if len(missing) > _REASON_ROWS_MAX:
-        lines.append(f"and {len(missing) - _REASON_ROWS_MAX} more: drivelab fleet status {name} --json")
+        lines.append(f"and {len(missing) - _REASON_ROWS_MAX} more: drivelab fleet status {called} --json")
     done = [item for item in items if item.state == "complete"]
     if done:
         lines.append("")
@@ -57,7 +57,7 @@ def fleet_run_lines(
     lines += ["", *(fitted(f"{item.key}{GAP}{item.now}", WIDTH) for item in working[:_ROWS_MAX])]
     lines.append("")
     if can_compare and any(item.gathered for item in items):
-        lines.append(f"compare the drives: drivelab fleet report {name}")
+        lines.append(f"compare the drives: drivelab fleet report {called}")
     if go_on and not is_done({host: reason for host, (reason, _) in hosts.items()}, {one.key: one for one in items}):
         lines.append(f"go on: {go_on}")
     return [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
