@@ -40,7 +40,8 @@ def command(
 
     book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet(_leave_out))
     print(f"going on with {book.fleet.called}", file=sys.stderr)
-    erasable = load_erase_list(erase_list, None)
+    hosts = book.fleet.hosts
+    erasable = load_erase_list(erase_list, None if book.fleet.is_part else hosts, chosen=hosts)
     if book.fleet.work.begins_together:
         what = "what begins at one moment on all hosts cannot go on, and is measured again as a whole"
         raise DrivelabError("F903", what, where=book.fleet.called, do=book.fleet.command_line)

@@ -90,7 +90,7 @@ def command(
     work = FleetWork("run", tuple(options), *experiment_of(experiment))
     if dry_run:
         return _dry_run(work, known, reach, erasable, as_json=as_json)
-    book = FleetBook(new_fleet(work, known, out))
+    book = FleetBook(new_fleet(work, known, out, is_part=len(known) < len(every)))
     try:
         is_whole = sitting(
             book, reach, lambda one: one.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json

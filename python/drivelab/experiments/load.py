@@ -60,7 +60,7 @@ def text_of(path: str, *, code: str) -> str:
         `code`: it cannot be read.
     """
     try:
-        return read_regular(path, bytes_max=FILE_BYTES_MAX)[0].decode("utf-8").replace("\r\n", "\n")
+        return read_regular(path, bytes_max=FILE_BYTES_MAX)[0].decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
         raise DrivelabError(

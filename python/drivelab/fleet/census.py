@@ -45,6 +45,8 @@ class Census:
         Told the hosts that begin now, and the lines of which it is not known yet whether they mean a drive.
     quiet_s : float
         How long nothing may be heard until those that have answered begin.
+    are_all : bool
+        Whether these are all hosts: a serial may be that of a drive of a host that is not asked.
     """
 
     def __init__(
@@ -53,12 +55,14 @@ class Census:
         erase_list: EraseList,
         tell: Callable[[Sequence[str], Sequence[str]], None],
         quiet_s: float = _QUIET_S,
+        *,
+        are_all: bool = True,
     ) -> None:
         self._missing = dict.fromkeys(names)
         self._erase_list, self._tell, self._quiet_s = erase_list, tell, quiet_s
         self._drives: dict[str, Sequence[Drive]] = {}
         # of a host that was lost nobody knows what it has
-        self._are_all = True
+        self._are_all = are_all
         self._has_begun = asyncio.Event()
         self._refusal: FleetRefused | None = None
         self._quiet: asyncio.TimerHandle | None = None

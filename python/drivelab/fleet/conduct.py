@@ -95,7 +95,8 @@ class Conductor:
         # set when the target of this name has said that it waits for its moment
         self.ready: dict[str, asyncio.Event] = {}
         open_hosts = [name for name in book.fleet.hosts if not self._is_done(name)]
-        self.census = Census(open_hosts, manner.erase_list, manner.announce)
+        are_all = len(open_hosts) == len(book.fleet.hosts)
+        self.census = Census(open_hosts, manner.erase_list, manner.announce, are_all=are_all)
         self._work = book.fleet.work.to_json()
         centre.listen(self._hear)
 

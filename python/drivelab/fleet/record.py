@@ -92,6 +92,8 @@ class FleetRecord:
         When it was planned.
     command_line : str
         What was typed to begin it.
+    is_part : bool
+        Whether ``hosts.toml`` names more hosts.
     """
 
     directory: Path
@@ -101,6 +103,7 @@ class FleetRecord:
     items: dict[str, FleetItem] = field(default_factory=dict)
     created_utc: str = ""
     command_line: str = ""
+    is_part: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -160,6 +163,7 @@ class FleetRecord:
             "name": self.name,
             "created_utc": self.created_utc,
             "command_line": self.command_line,
+            "is_part": self.is_part,
             "work": self.work.to_json(),
             "hosts": {name: host.to_json() for name, host in self.hosts.items()},
             "items": [item.to_json() for item in self.items.values()],
@@ -167,7 +171,12 @@ class FleetRecord:
 
 
 def new_fleet(
-    work: FleetWork, hosts: Mapping[str, HostEntry], parent: Path | None = None, *, command_line: str = ""
+    work: FleetWork,
+    hosts: Mapping[str, HostEntry],
+    parent: Path | None = None,
+    *,
+    command_line: str = "",
+    is_part: bool = False,
 ) -> FleetRecord:
     """A fleet with a directory of its own, in which nothing is planned yet.
 
@@ -179,6 +188,8 @@ def new_fleet(
         Where its directory is made; else where runs are kept.
     command_line : str
         What was typed to begin it.
+    is_part : bool
+        Whether there are more hosts than these.
 
     Raises
     ------
@@ -193,7 +204,7 @@ def new_fleet(
     make_directory(directory)
     created = now.isoformat(timespec="milliseconds")
     known = {name: HostRecord(entry) for name, entry in hosts.items()}
-    fleet = FleetRecord(directory, name, work, known, created_utc=created, command_line=command_line)
+    fleet = FleetRecord(directory, name, work, known, {}, created, command_line, is_part)
     fleet.keep()
     return fleet
 
@@ -221,6 +232,7 @@ def open_fleet(typed: str) -> FleetRecord:
             {item.key: item for item in items},
             str(stored["created_utc"]),
             str(stored.get("command_line", "")),
+            bool(stored.get("is_part", False)),
         )
     except OSError as error:
         raise DrivelabError("F903", f"there is no fleet {typed}: {error.strerror}", where=str(directory)) from error

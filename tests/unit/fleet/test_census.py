@@ -69,6 +69,17 @@ def test_a_serial_may_be_that_of_a_drive_whose_host_is_off() -> None:
     assert told.said == [(["a"], ["S9", "b:sda"])]
 
 
+def test_a_serial_may_be_that_of_a_drive_whose_host_is_not_asked() -> None:
+    told = Told()
+
+    async def meet() -> None:
+        census = Census(["a"], EraseList(["S1", "S9", "b:sda"]), told, are_all=False)
+        await census.may_begin("a", A)
+
+    in_own_loop(meet())
+    assert told.said == [(["a"], ["S9", "b:sda"])]
+
+
 def test_who_comes_late_holds_up_nobody_and_is_subject_to_the_same_list() -> None:
     told = Told()
 

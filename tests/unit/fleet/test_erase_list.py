@@ -22,6 +22,12 @@ def test_the_erase_list_has_a_serial_a_line_and_notes(tmp_path: Path) -> None:
     assert load_erase_list(None, ["host1"]).lines == ()
 
 
+def test_a_byte_order_mark_is_no_part_of_a_serial(tmp_path: Path) -> None:
+    path = tmp_path / "serials.txt"
+    path.write_text("host1:loop0\r\n", encoding="utf-8-sig", newline="")
+    assert load_erase_list(path, ["host1"]).lines == ("host1:loop0",)
+
+
 @pytest.mark.provokes("F902")
 def test_a_line_of_several_words_is_no_serial(tmp_path: Path) -> None:
     path = tmp_path / "serials.txt"

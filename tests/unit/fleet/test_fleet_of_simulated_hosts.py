@@ -84,6 +84,25 @@ def test_a_list_with_a_line_that_means_no_drive_is_refused_before_a_drive_is_tou
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+@pytest.mark.provokes("F902")
+def test_who_goes_on_refuses_a_line_that_means_no_drive_as_who_begins_does(tmp_path: Path) -> None:
+    hosts = made_up_hosts(tmp_path, 2, work_s=0.1, failing=2, kinds=("fails",))
+    fleet = SimulatedFleet(tmp_path, hosts)
+    first = fleet.ask(*RUN, str(fleet.file), **PATIENT)
+    repaired = [SimulatedHost(host.name, host.home, host.work_s) for host in hosts]
+    listed = tmp_path / "erase.txt"
+    again = ("resume", first.document["directory"], "--erase-list", str(listed))
+    listed.write_text(f"{hosts[0].serial}\nS-nobody\n")
+    asked = fleet.ask(*again, hosts=repaired, **PATIENT)
+    assert asked.exit_code == 2, asked.complaints
+    error = json.loads(asked.complaints.splitlines()[-1])["error"]
+    assert (error["code"], error["what"]) == ("F902", "no drive is meant by S-nobody of the erase list")
+    assert [count_of(host, BEGUN) for host in hosts] == [1, 1]
+    listed.write_text(f"{hosts[0].serial}\n")
+    done = fleet.ask(*again, hosts=repaired, **PATIENT)
+    assert done.exit_code == 0, done.complaints
+
+
 def test_a_dry_run_touches_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     hosts = made_up_hosts(tmp_path, 3, work_s=0.1, failing=0)
     fleet = SimulatedFleet(tmp_path, hosts)
