@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from drivelab.fleet.lock import locked
 from drivelab.model.errors import DrivelabError
@@ -28,6 +28,7 @@ FLEET_JSON = "fleet.json"
 _LOCK = ".lock"
 _NAMED_MAX = 3
 _BYTES_MAX = 64 * 1024**2
+_RECORDS = {"HostRecord": "a host", "FleetItem": "a target", "FleetWork": "the work"}
 _LIST = "name a directory that 'drivelab fleet run' or 'fleet check' made"
 
 
@@ -237,8 +238,20 @@ def open_fleet(typed: str) -> FleetRecord:
     except OSError as error:
         raise DrivelabError("F903", f"there is no fleet {typed}: {error.strerror}", where=str(directory)) from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        what = f"{FLEET_JSON} is damaged: {str(error).splitlines()[0]}"
+        what = f"{FLEET_JSON} is damaged: {_mistake(error)}"
         raise DrivelabError("F903", what, where=str(directory), do=_LIST) from error
+
+
+def _mistake(error: Exception) -> str:
+    """What is wrong with a record, in one line, with the name of the value."""
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    if not isinstance(error, ValidationError):
+        return str(error).splitlines()[0]
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or "all"
+    message, *_ = first["msg"].splitlines()
+    return f"{place} of {_RECORDS.get(error.title, error.title)}: {message}"
 
 
 def unfinished_fleet(leave_out: Callable[[str, DrivelabError], None]) -> FleetRecord:

@@ -91,6 +91,27 @@ def test_damage_anywhere_is_told_or_harms_nothing(kept: FleetRecord) -> None:
         assert caught.value.code == "F903"
 
 
+@pytest.mark.provokes("F903")
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda whole: whole["items"][0].update(state="done"), "state of a target: Input should be 'planned'"),
+        (lambda whole: whole["items"][0].pop("host"), "host of a target: "),
+        (lambda whole: whole["hosts"]["one"].update(reason=3), "reason of a host: "),
+        (lambda whole: whole["work"].update(command="rm"), "command of the work: "),
+        (lambda whole: whole.pop("items"), "it has no 'items'"),
+    ],
+)
+def test_damage_is_told_with_the_name_of_the_value(kept: FleetRecord, change: Any, what: str) -> None:
+    path = kept.directory / FLEET_JSON
+    whole = json.loads(path.read_text())
+    change(whole)
+    path.write_text(json.dumps(whole))
+    with pytest.raises(DrivelabError) as caught:
+        open_fleet(str(kept.directory))
+    assert caught.value.what.startswith(f"fleet.json is damaged: {what}")
+
+
 def damaged_documents(whole: dict[str, Any]) -> Iterator[Any]:
     """The document with each of its values replaced by values of other kinds, and removed."""
     for place in places(whole):
