@@ -82,6 +82,9 @@ class _LineTeller:
             self._line(key, f"{key}: {fleet.hosts[key].reason}")
             return
         item = fleet.items[key]
+        if item.state == "planned":
+            # nothing has come of it yet
+            return
         said = item.reason or item.answer
         self._line(key, f"{key}: {item.state.replace('_', ' ')}" + (f": {said}" if said else ""))
 

@@ -88,6 +88,9 @@ async def _begin(conductor: Conductor, name: str, keys: Sequence[str], meeting: 
     conductor.book.change_host(name, clock_offset_ns=clock.ahead_ns, clock_error_ns=clock.error_ns)
     meeting.is_ready(name)
     await _begin_at(conductor, name, keys, await meeting.moment() + clock.ahead_ns)
+    for key in keys:
+        if conductor.book.fleet.items[key].state == "planned":
+            conductor.change(key, state="measuring")
 
 
 async def _begin_at(conductor: Conductor, name: str, keys: Sequence[str], moment_ns: int | None) -> None:

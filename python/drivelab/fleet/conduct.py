@@ -316,7 +316,8 @@ class Conductor:
             Its host left, or took longer than one may.
         """
         book = self.book
-        self.change(item.key, state="measuring", reason="", now="")
+        # that it began its host has to say
+        book.change(item.key, state="planned", reason="", now="")
         arguments = (*self._asked(item), book.tell_after_s)
         try:
             answer = await self.centre.ask(
@@ -361,7 +362,8 @@ class Conductor:
         item = self.book.fleet.items.get(news["item"])
         if item is not None and (item.host, self.book.fleet.name) == (host, news["fleet"]):
             self.book.hear(news["item"], news)
-            self.change(news["item"], now=news["line"])
+            begins = item.state == "planned" and not self.book.fleet.work.begins_together
+            self.change(news["item"], state="measuring" if begins else item.state, now=news["line"])
             if news["line"] == host_tasks.READY and news["item"] in self.ready:
                 self.ready[news["item"]].set()
 

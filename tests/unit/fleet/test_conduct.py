@@ -11,8 +11,9 @@ from typing import Any, cast
 
 import pytest
 
+from drivelab.cli.fleet_live import telling
 from drivelab.fleet.book import FleetBook
-from drivelab.fleet.centre import Centre
+from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.conduct import Conductor, Manner
 from drivelab.fleet.erase_list import EraseList
@@ -115,6 +116,50 @@ def test_who_is_interrupted_leaves_nothing_running_and_says_what_was_not_asked(t
     in_own_loop(interrupted())
     assert book.fleet.hosts["one"].reason == "the fleet was interrupted"
     assert_nothing_runs_on(tmp_path)
+
+
+def test_what_is_measured_is_what_its_host_said_it_began(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of three drives one begins, one has no consent, and one is asked for when the connection is dead already."""
+    items = [FleetItem(f"one/S{number}", "one", "/dev/sda") for number in range(3)]
+    book = FleetBook(new_fleet(FleetWork("run"), {"one": HostEntry()}, tmp_path).with_items(items))
+    listening = Measuring()
+    with telling(book, as_json=False) as teller:
+        manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, teller.tell, lambda _hosts, _lines: None)
+        conductor = Conductor(book, cast(Centre, listening), manner)
+
+        async def measured(name: str) -> None:
+            for item in items:
+                await conductor.measure_item(item)
+
+        in_own_loop(conductor.one_host("one", measured))
+    assert [item.state for item in book.fleet.items.values()] == ["complete", "failed", "planned"]
+    assert capsys.readouterr().err.splitlines() == [
+        "one/S0: measuring",
+        "one/S0: complete: 11 us",
+        "one/S1: failed: C201: not listed",
+        "one: the connection to it was lost",
+    ]
+
+
+class Measuring:
+    """A host that measures one drive, refuses the next, and leaves at the third."""
+
+    def listen(self, hear: Any) -> None:
+        self.hear = hear
+
+    async def when_joined(self, _host: str) -> None:
+        """It is there."""
+
+    def is_here(self, _host: str) -> bool:
+        return False
+
+    async def ask(self, host: str, _question: Any, fleet: str, item: Any, *_arguments: Any, **_options: Any) -> Any:
+        if item["key"] == "one/S2":
+            raise HostGone("the connection to it was lost")
+        if item["key"] == "one/S1":
+            return NOTHING | {"state": "failed", "reason": "C201: not listed"}
+        self.hear(host, {"fleet": fleet, "item": item["key"], "line": "step 1 of 2"})
+        return NOTHING | {"state": "complete", "answer": "11 us"}
 
 
 def test_what_a_host_tells_of_another_s_drive_is_not_heard(tmp_path: Path) -> None:
