@@ -28,8 +28,8 @@ async def measure_together(conductor: Conductor) -> None:
     async def measure(name: str) -> None:
         try:
             await _measure_host(conductor, name, meeting)
-        except (HostGone, DrivelabError, asyncio.CancelledError) as error:
-            meeting.fails(name, str(error) or "it was interrupted")
+        except (HostGone, DrivelabError, asyncio.CancelledError):
+            meeting.fails(name)
             raise
         except NotTogether as error:
             for item in book.items_of(name):
@@ -39,7 +39,7 @@ async def measure_together(conductor: Conductor) -> None:
     async def meet(name: str) -> None:
         await conductor.one_host(name, measure)
         # who was never connected comes no more
-        meeting.fails(name, book.fleet.hosts[name].reason)
+        meeting.fails(name)
 
     async with book.kept(), asyncio.TaskGroup() as group:
         for name in book.fleet.hosts:

@@ -13,7 +13,7 @@ _LEAD_NS = 2_000_000_000
 
 
 class NotTogether(Exception):
-    """One of those that were to begin together cannot; it says which, and why."""
+    """One of those that were to begin together cannot; it says which."""
 
 
 class Rendezvous:
@@ -35,10 +35,10 @@ class Rendezvous:
         if not self._missing and not self._moment.done():
             self._moment.set_result(time.time_ns() + _LEAD_NS)
 
-    def fails(self, name: str, reason: str) -> None:
+    def fails(self, name: str) -> None:
         """Somebody cannot begin: nobody does, unless all have begun already."""
         if not self._moment.done():
-            self._moment.set_exception(NotTogether(f"{NOT_TOGETHER}, and {name} could not: {reason}"))
+            self._moment.set_exception(NotTogether(f"{NOT_TOGETHER}, and {name} could not"))
             # whoever waits hears of it; it is no error where nobody does
             self._moment.exception()
 

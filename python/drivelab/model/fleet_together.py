@@ -120,6 +120,7 @@ class TogetherAnswer:
             for operation, (count, moved) in self.totals.items()
         }
         return {
+            "meanings": _MEANINGS,
             "window_ns": self.window_ns,
             "begin_spread_ns": self.begin_spread_ns,
             "clock_error_ns": self.clock_error_ns,
@@ -144,4 +145,9 @@ def _latency_json(latencies: Histogram) -> dict[str, float]:
     }
 
 
+_MEANINGS = {
+    "count, bytes, rates": "of the window_ns in which all worked; an interval that lies in them in part counts for that"
+    " part, so bytes need be no multiple of a block",
+    "latency_count, latencies": "of the whole window of each target, each I/O once and none divided",
+}
 _QUANTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999))

@@ -141,6 +141,21 @@ def test_what_is_measured_is_what_its_host_said_it_began(tmp_path: Path, capsys:
     ]
 
 
+def test_why_nothing_began_together_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reason, waits = "C220: /srv/oak.dat exists", "all were to begin together, and oak could not"
+    hosts = dict.fromkeys(("oak", "fir", "elm"), HostEntry())
+    items = [FleetItem(f"{name}/dat", name, "/srv/dat") for name in hosts]
+    book = FleetBook(new_fleet(FleetWork("io"), hosts, tmp_path).with_items(items))
+    with telling(book, as_json=False) as teller:
+        book.change("oak/dat", state="failed", reason=reason)
+        teller.tell("oak/dat")
+        for name, said in (("oak", reason), ("fir", waits), ("elm", waits)):
+            book.change_host(name, reason=said)
+            teller.tell(name)
+            teller.tell("fir/dat")
+    assert capsys.readouterr().err.splitlines() == [f"oak/dat: failed: {reason}", f"nothing began: {waits}"]
+
+
 class Measuring:
     """A host that measures one drive, refuses the next, and leaves at the third."""
 

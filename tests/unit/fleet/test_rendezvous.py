@@ -31,18 +31,18 @@ def test_nobody_begins_where_one_cannot() -> None:
     async def meet() -> None:
         meeting = Rendezvous(["a", "b"])
         meeting.is_ready("a")
-        meeting.fails("b", "no space")
+        meeting.fails("b")
         await meeting.moment()
 
     async def look() -> None:
         meeting = Rendezvous(["a", "b"])
         meeting.require_possible()
-        meeting.fails("b", "no space")
+        meeting.fails("b")
         meeting.require_possible()
 
-    with pytest.raises(NotTogether, match="b could not: no space"):
+    with pytest.raises(NotTogether, match=r"b could not$"):
         in_own_loop(look())
-    with pytest.raises(NotTogether, match="b could not: no space"):
+    with pytest.raises(NotTogether, match=r"b could not$"):
         in_own_loop(meet())
 
 
@@ -51,7 +51,7 @@ def test_who_fails_after_the_moment_was_set_changes_nothing_for_the_others() -> 
         meeting = Rendezvous(["a", "b"])
         meeting.is_ready("a")
         meeting.is_ready("b")
-        meeting.fails("b", "its drive broke")
+        meeting.fails("b")
         return await meeting.moment()
 
     assert in_own_loop(meet()) > 0

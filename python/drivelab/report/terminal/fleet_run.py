@@ -74,7 +74,7 @@ def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items:
     if not items:
         return f"Nothing was measured: no drive of {counted(len(hosts), 'host')} is meant, or none could be asked."
     if together := next((reason for reason, _ in hosts.values() if reason.startswith(NOT_TOGETHER)), ""):
-        return f"{title}: nothing was measured: {together}."
+        return f"{title}: nothing began: {together}."
     done = sum(item.state == "complete" for item in items)
     with_items, all_hosts = len({item.host for item in items}), counted(len(hosts), "host")
     on = all_hosts if with_items >= len(hosts) else f"{with_items} of {all_hosts}"

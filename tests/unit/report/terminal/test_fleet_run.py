@@ -48,6 +48,18 @@ def test_what_is_missing_is_told_once_for_each_reason() -> None:
     ]
 
 
+def test_why_nothing_began_together_is_told_once() -> None:
+    reason = "C220: /srv/oak.dat exists"
+    hosts = {"oak": (reason, ()), "fir": ("all were to begin together, and oak could not", ())}
+    assert lines(hosts, item("oak", state="failed", reason=reason), item("fir")) == [
+        "queue-depth: nothing began: all were to begin together, and oak could not.",
+        "",
+        "- oak: C220: /srv/oak.dat exists",
+        "",
+        "go on: drivelab fleet resume F",
+    ]
+
+
 def test_long_lists_end() -> None:
     hosts = {f"host{number}": (f"reason {number}", ()) for number in range(20)}
     items = [item(f"host{number}", f"S{drive}", state="complete") for number in range(20) for drive in range(3)]
