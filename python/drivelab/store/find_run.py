@@ -14,7 +14,7 @@ from drivelab.store.remote.bring import place_of, runs_in_store
 LAST = "LAST"
 _LIST = "list them: drivelab runs"
 # directories of runs may be sorted into others, by host for instance
-_DEPTHS = ("*", "*/*")
+_DEPTHS = ("[!.]*", "[!.]*/[!.]*")
 _NAMED_MAX = 3
 _MAKE = "name a directory of a run, or make one: drivelab check ."
 
@@ -74,7 +74,7 @@ def _kept(file: str, store: str) -> list[Path]:
     if address := store or kept_address():
         return [one for one in _kept_in_store(address) if (one / FOLLOWED_JSON).is_file() == (file == FOLLOWED_JSON)]
     parent = default_parent()
-    return sorted(path.parent for path in parent.glob(f"*/{file}")) if parent.is_dir() else []
+    return sorted(path.parent for path in parent.glob(f"[!.]*/{file}")) if parent.is_dir() else []
 
 
 def find_run(name: str) -> Path:

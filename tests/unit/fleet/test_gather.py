@@ -15,6 +15,7 @@ from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.gather import gathered, is_as_it_came
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem
+from drivelab.store.find_run import runs_at
 from own_loop import in_own_loop
 
 ITEM = FleetItem("one/S1", "one", "/dev/sda", state="complete", run="/runs/20260101-x")
@@ -163,3 +164,12 @@ def test_less_or_other_than_was_told_is_not_kept(tmp_path: Path) -> None:
     host.sizes.clear()
     gather(host, tmp_path)
     assert (tmp_path / NAME / "run.json").read_bytes() == b"0123"
+
+
+def test_what_is_kept_aside_is_no_run_of_the_fleet(tmp_path: Path) -> None:
+    host = Host({"run.json": b"{}"})
+    gather(host, tmp_path)
+    (tmp_path / NAME / "run.json").write_bytes(b"")
+    gather(host, tmp_path)
+    assert len(list(tmp_path.glob(f".{NAME}.damaged-*/run.json"))) == 1
+    assert runs_at(str(tmp_path)) == [tmp_path / NAME]
