@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from drivelab.cli.main import run
@@ -151,3 +153,65 @@ def test_a_csv_has_a_row_for_each_drive(forty: Path, tmp_path: Path) -> None:
     with (tmp_path / "drives.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len({row["serial"] for row in rows}) == len(rows) == 40
+
+
+def io_of_host(parent: Path, host: int, *more: str) -> None:
+    """A run of a simulated drive in a host of that number."""
+    asked = ["--operation", "read", "--runtime", "100ms", "--out", str(parent / f"h{host}"), *more]
+    assert run(["io", "sim:consumer-ssd", *asked]) == 0
+    (file,) = (parent / f"h{host}").glob("*/run.json")
+    document = json.loads(file.read_text())
+    document["host"]["hostname"] = f"h{host}"
+    file.write_text(json.dumps(document))
+
+
+def report_of(parent: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert run(["fleet", "report", str(parent)]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_workload_that_asks_for_something_else_is_no_slow_drive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for host in range(5):
+        io_of_host(tmp_path, host, "--block-size", "4KiB")
+    io_of_host(tmp_path, 5, "--block-size", "256KiB")
+    told = report_of(tmp_path, capsys)
+    assert told.startswith("All 5 drives are alike (median latency of io within ")
+    assert "Left out: io (block size 256 KiB), which sim:consumer-ssd of h5 alone has." in told
+    # with a second drive it is a number of its own
+    io_of_host(tmp_path, 6, "--block-size", "256KiB")
+    told = report_of(tmp_path, capsys)
+    assert told.startswith("All 5 drives are alike (median latency of io, block size 4 KiB within ")
+    assert "2 drives had fewer than 3 others of the same model, and were not judged." in told
+    assert "latency of io, block size 256 KiB" in told
+
+
+def test_of_a_drive_that_was_measured_for_longer_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for host in range(3):
+        io_of_host(tmp_path, host)
+    io_of_host(tmp_path, 3, "--runtime", "200ms")
+    told = report_of(tmp_path, capsys)
+    assert told.startswith("All 4 drives are alike")
+    assert "The length of io was not the same for all of " in told
+    assert ": 100 ms and 200 ms." in told
+
+
+def test_an_experiment_that_was_changed_between_runs_is_another_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drives = [replace(one, slowness=2.0) if place == 5 else one for place, one in enumerate(made_up_drives(6))]
+    changed = write_fleet(tmp_path, drives)[5] / "trials.parquet"
+    trials = pq.read_table(changed)  # type: ignore[no-untyped-call]
+    workloads = [json.loads(text) for text in trials["workload_json"].to_pylist()]
+    for workload in workloads:
+        workload["block_sizes"] = [{"bytes": 12288, "weight": 1.0}]
+    column = trials.column_names.index("workload_json")
+    trials = trials.set_column(column, "workload_json", pa.array([json.dumps(one) for one in workloads]))
+    pq.write_table(trials, changed)  # type: ignore[no-untyped-call]
+    told = report_of(tmp_path, capsys)
+    assert told.startswith("All 5 drives are alike")
+    assert "block size 12 KiB), which nvme5n1 of host000 (serial SN000005) alone has" in told

@@ -87,6 +87,28 @@ def reasons_against(
     return tuple(found)
 
 
+def asked_of(conduct: TrialConduct) -> dict[str, str]:
+    """What was asked for, and what issued it and how, by its name for people: what stands apart where it differs.
+
+    Settings, flushes and the queue depth achieved are not in it: they may be what is wrong with one of many drives.
+    """
+    found = dict(conduct.asked)
+    if conduct.backend:
+        found["backend"] = conduct.backend
+    if conduct.is_direct is not None:
+        found["I/O"] = _io_words(conduct.is_direct)
+    return found
+
+
+def are_asked_alike(base: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Whether two workloads, as `asked_of` tells them, are compared: what one does not tell is not held against it."""
+    return not any(_asked([TrialConduct(asked=base)], [TrialConduct(asked=new)], ()))
+
+
+def _io_words(is_direct: bool) -> str:
+    return "past the page cache" if is_direct else "through the page cache"
+
+
 def _invalid(base: Sequence[TrialConduct], new: Sequence[TrialConduct]) -> Iterator[str]:
     for name, trials in (("BASE", base), ("NEW", new)):
         codes = sorted({code for trial in trials for code in trial.invalid})
@@ -111,8 +133,7 @@ def _achieved_otherwise(
         yield from _apart("backend", *({trial.backend for trial in side if trial.backend} for side in (base, new)))
     if "direct" not in meant:
         directs = [{trial.is_direct for trial in side if trial.is_direct is not None} for side in (base, new)]
-        words = [{"past the page cache" if one else "through the page cache" for one in side} for side in directs]
-        yield from _apart("I/O", *words)
+        yield from _apart("I/O", *({_io_words(one) for one in side} for side in directs))
     depths = [[trial.queue_depth for trial in side if trial.queue_depth] for side in (base, new)]
     if "queue depth" not in meant and all(depths):
         ours, theirs = (median(side) for side in depths)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from drivelab.analyse.comparability import asked_of
 from drivelab.analyse.judged_metric import judged_metric
+from drivelab.analyse.like_numbers import Values, like_numbers
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.lasting_trials import as_they_last
 from drivelab.answers.measured_on import as_text, measured_targets
 from drivelab.answers.run_answer import trials_of_run
+from drivelab.answers.trial_conduct import conduct_of_trials
 from drivelab.model.check_trials import PROBE
-from drivelab.model.drive_values import FleetDrive, FleetNumber, FleetNumbers, NumberKey
+from drivelab.model.drive_values import FleetDrive, FleetNumber, FleetNumbers, NumberKey, asked_apart
 from drivelab.model.errors import DrivelabError
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT, told_metric
-from drivelab.model.names import counted
+from drivelab.model.names import counted, names_in_words
 from drivelab.model.result_set import MeasuredDrive
 from drivelab.model.stored_experiment import workload_titles
 from drivelab.model.units import format_decimal_bytes
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.run_record import RunRecord
-from drivelab.store.selection import trial_columns
 
 _METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
 _DRIVES_MIN = 2
@@ -32,12 +34,13 @@ _DRIVES_MIN = 2
 class _Gathered:
     """What was found so far; of each number, drive and run the repeats."""
 
-    values: dict[NumberKey, dict[str, dict[str, list[float]]]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    )
+    values: Values = field(default_factory=lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list))))
     judged: set[NumberKey] = field(default_factory=set)
+    # of each number and model the ranges and lengths
+    amounts: dict[tuple[NumberKey, str], dict[str, set[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(set))
+    )
     drives: dict[str, list[tuple[str, FleetDrive]]] = field(default_factory=lambda: defaultdict(list))
-    titles: dict[tuple[str, str], str] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -60,14 +63,12 @@ def fleet_numbers(directories: Iterable[Path], hosts: Mapping[Path, str]) -> Fle
         except DrivelabError as error:
             found.unreadable.append(f"{directory.name}: {error.what}")
     drives = {key: _latest(each) for key, each in found.drives.items()}
-    numbers = [
-        FleetNumber(key, key in found.judged, {drive: tuple(map(tuple, its.values())) for drive, its in values.items()})
-        for key, values in found.values.items()
-        if len(values) >= _DRIVES_MIN
-    ]
+    every = like_numbers(found.values, found.judged)
+    numbers = [number for number in every if len(number.values) >= _DRIVES_MIN]
     measured = {drive for number in numbers for drive in number.values}
     kept = sorted((one for key, one in drives.items() if key in measured), key=lambda one: (one.host, one.name))
-    return FleetNumbers(tuple(kept), tuple(numbers), tuple(_notes(found, len(drives) - len(kept), kept)))
+    notes = [*_notes(found, len(drives) - len(kept), kept), *_of_workloads(every, drives), *_of_amounts(found)]
+    return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes))
 
 
 def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
@@ -75,6 +76,7 @@ def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
     experiment = as_text(record.experiment.get("name")) or "?"
     experiment = f"{experiment} (quick)" if record.is_quick else experiment
     titles = workload_titles(record.experiment)
+    conducts = conduct_of_trials(run)
     trials = list(as_they_last(run, trials_of_run(run, _METRICS)[0]))
     drives = drives_of_run(record, [trial.target for trial in trials], host)
     for label, drive in drives.items():
@@ -84,14 +86,18 @@ def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
         if why := _why_left_out(trial):
             found.left_out[why] += bool(why.strip())
             continue
-        title = titles.get(trial.workload) or _label(run, experiment, trial, found)
+        conduct, drive = conducts[trial.name], drives[trial.target]
+        title = titles.get(trial.workload) or conduct.label or trial.name
+        asked = tuple(sorted(asked_of(conduct.conduct).items()))
         for metric, value in _numbers_of(trial):
             levels = tuple(sorted(trial.levels.items()))
             workload = trial.workload or trial.name
-            key = NumberKey(experiment, workload, title, trial.part or trial.operation, levels, metric)
-            found.values[key][drives[trial.target].key][run.name].append(value)
+            key = NumberKey(experiment, workload, title, trial.part or trial.operation, levels, metric, asked)
+            found.values[key][drive.key][run.name].append(value)
             if metric == _told(trial):
                 found.judged.add(key)
+                for name, amount in conduct.amounts.items():
+                    found.amounts[key, drive.model][name].add(amount)
 
 
 def _why_left_out(trial: RunTrial) -> str:
@@ -115,15 +121,6 @@ def _numbers_of(trial: RunTrial) -> Iterator[tuple[str, float]]:
         value = trial.values.get(metric)
         if value is not None and value > 0:
             yield metric, value
-
-
-def _label(run: StoredRun, experiment: str, trial: RunTrial, found: _Gathered) -> str:
-    """What people call a trial without a workload, from the first run that has it."""
-    place = experiment, trial.name
-    if place not in found.titles:
-        rows = trial_columns(run, lambda column: column.name == "label").to_pylist()
-        found.titles |= {(experiment, row["trial"]): as_text(row.get("label")) or row["trial"] for row in rows}
-    return found.titles[place]
 
 
 def drives_of_run(record: RunRecord, labels: Iterable[str] = (), host: str = "") -> dict[str, FleetDrive]:
@@ -183,3 +180,25 @@ def _notes(found: _Gathered, alone_count: int, drives: list[FleetDrive]) -> Iter
     if twice := sorted(serial for serial, its in hosts.items() if len(its) > 1):
         more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
         yield f"serial {twice[0]}{more} is known on several hosts: a drive in each of them"
+
+
+def _of_workloads(every: Sequence[FleetNumber], drives: Mapping[str, FleetDrive]) -> Iterator[str]:
+    """Numbers that one drive alone has, where others have numbers of that name for which something else was asked."""
+    judged = [number for number in every if number.is_judged]
+    apart = asked_apart(number.key for number in judged)
+    alone = [number for number in judged if apart[number.key] and len(number.values) < _DRIVES_MIN]
+    if alone:
+        (drive,) = alone[0].values
+        more = f", and {counted(len(alone) - 1, 'other')} like it" if len(alone) > 1 else ""
+        yield f"left out: {alone[0].key.title} ({apart[alone[0].key]}), which {drives[drive].words} alone has{more}"
+
+
+def _of_amounts(found: _Gathered) -> Iterator[str]:
+    """Ranges and lengths that differ between drives of a model: they seldom change what a number means."""
+    for name in ("range", "length"):
+        told = [(key, model, its[name]) for (key, model), its in found.amounts.items() if len(its[name]) > 1]
+        if told:
+            key, model, amounts = told[0]
+            more = f"; so are {counted(len(told) - 1, 'other')}" if len(told) > 1 else ""
+            differs = f"the {name} of {key.title} was not the same for all of {model}"
+            yield f"{differs}: {names_in_words(sorted(amounts))}{more}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 # what drives are told apart by beside the tags of their runs, the coarsest first
@@ -71,6 +71,9 @@ class NumberKey:
         Levels of the factors, in the order of their names.
     metric : str
         As in the trials table: ``iops``.
+    asked : tuple of (str, str)
+        What decides what the number means, by its name for people (``block size``): numbers that differ in it stand
+        apart.
     """
 
     experiment: str
@@ -79,6 +82,27 @@ class NumberKey:
     operation: str
     levels: tuple[tuple[str, str], ...]
     metric: str
+    asked: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def place(self) -> NumberKey:
+        """What it has in common with numbers of the same name, whatever was asked for."""
+        return replace(self, title="", asked=())
+
+
+def asked_apart(keys: Iterable[NumberKey]) -> dict[NumberKey, str]:
+    """What tells numbers of one name apart: ``block size 4 KiB``; empty where there is one of the name."""
+    places: dict[NumberKey, list[NumberKey]] = {}
+    for key in keys:
+        # another size may be told by another metric
+        places.setdefault(replace(key.place, operation="", metric=""), []).append(key)
+    found: dict[NumberKey, str] = {}
+    for alike in places.values():
+        asked = {key: dict(key.asked) for key in alike}
+        names = dict.fromkeys(name for key in alike for name in asked[key])
+        varying = [name for name in names if len({asked[key].get(name) for key in alike}) > 1]
+        found |= {key: ", ".join(f"{name} {asked[key].get(name, 'not told')}" for name in varying) for key in alike}
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from drivelab.model.drive_values import (
     FleetAnswerOfRuns,
     NumberExplained,
     NumberKey,
+    asked_apart,
 )
 from drivelab.model.metric import metric_of
 from drivelab.model.names import counted, either_in_words, names_in_words
@@ -38,6 +39,7 @@ class NumberWords:
     keys: Sequence[NumberKey]
     _varying: set[str] = field(init=False)
     _has_experiments: bool = field(init=False)
+    _asked: dict[NumberKey, str] = field(init=False)
 
     def __post_init__(self) -> None:
         levels: dict[str, set[str]] = {}
@@ -46,11 +48,12 @@ class NumberWords:
                 levels.setdefault(name, set()).add(level)
         self._varying = {name for name, known in levels.items() if len(known) > 1}
         self._has_experiments = len({key.experiment for key in self.keys}) > 1
+        self._asked = asked_apart(self.keys)
 
     def workload(self, key: NumberKey) -> str:
         """What was done: ``random reads, 4KiB, depth 8``."""
         levels = [f"{_LEVELS.get(name, name)} {level}".strip() for name, level in key.levels if name in self._varying]
-        told = ", ".join([key.title, *levels])
+        told = ", ".join(filter(None, [key.title, *levels, self._asked.get(key, "")]))
         return f"{key.experiment}: {told}" if self._has_experiments else told
 
     def words(self, key: NumberKey) -> str:
