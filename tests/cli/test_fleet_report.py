@@ -215,3 +215,23 @@ def test_an_experiment_that_was_changed_between_runs_is_another_one(
     told = report_of(tmp_path, capsys)
     assert told.startswith("All 5 drives are alike")
     assert "block size 12 KiB), which nvme5n1 of host000 (serial SN000005) alone has" in told
+
+
+def test_without_a_name_all_runs_are_meant_as_with_that_of_their_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    drives = list(made_up_drives(4))
+    write_fleet(tmp_path, drives[:1])
+    fleet = new_fleet(FleetWork("run"), {"fir": HostEntry()}, tmp_path)
+    write_fleet(fleet.directory, drives[1:])
+    told = report_of(tmp_path, capsys)
+    assert told.startswith("All 4 drives are alike")
+    assert run(["fleet", "report"]) == 0
+    assert " ".join(capsys.readouterr().out.split()) == told
+    assert run(["sql", "select count(*) as runs from runs", "--csv"]) == 0
+    assert capsys.readouterr().out.split() == ["runs", "4"]
+    assert run(["history", "--all-drives", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["drives"]) == 4
+    assert run(["runs", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 4

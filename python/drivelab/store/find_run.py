@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
@@ -13,8 +14,8 @@ from drivelab.store.remote.bring import place_of, runs_in_store
 # stands for the newest run of those that are kept
 LAST = "LAST"
 _LIST = "list them: drivelab runs"
-# directories of runs may be sorted into others, by host for instance
-_DEPTHS = ("[!.]*", "[!.]*/[!.]*")
+# directories of runs may be sorted into others, by host or by fleet for instance
+_DEPTH = 2
 _NAMED_MAX = 3
 _MAKE = "name a directory of a run, or make one: drivelab check ."
 
@@ -22,7 +23,8 @@ _MAKE = "name a directory of a run, or make one: drivelab check ."
 def kept_runs(store: str = "") -> list[Path]:
     """The directories of the runs where runs are kept, the oldest first: their names begin with the time.
 
-    Another store may be named, by its address; so it may for those below.
+    Those of fleets are among them, as they are where that directory is named to `runs_at`. Another store may be named,
+    by its address; so it may for those below.
     """
     return _kept(RUN_JSON, store)
 
@@ -74,7 +76,19 @@ def _kept(file: str, store: str) -> list[Path]:
     if address := store or kept_address():
         return [one for one in _kept_in_store(address) if (one / FOLLOWED_JSON).is_file() == (file == FOLLOWED_JSON)]
     parent = default_parent()
-    return sorted(path.parent for path in parent.glob(f"[!.]*/{file}")) if parent.is_dir() else []
+    return sorted(_below(parent, file), key=lambda one: (one.name, one)) if parent.is_dir() else []
+
+
+def _below(parent: Path, file: str, depth: int = _DEPTH) -> Iterator[Path]:
+    """The directories below that hold such a file; neither within a run nor in what is being brought here."""
+    for path in parent.iterdir():
+        if path.name.startswith("."):
+            continue
+        held = [name for name in (RUN_JSON, FOLLOWED_JSON) if (path / name).is_file()]
+        if file in held:
+            yield path
+        elif not held and depth > 1 and path.is_dir():
+            yield from _below(path, file, depth - 1)
 
 
 def find_run(name: str) -> Path:
@@ -117,7 +131,7 @@ def runs_at(name: str) -> list[Path]:
     path = find_run(name)
     if not path.is_dir() or any((path / file).exists() for file in (RUN_JSON, FOLLOWED_JSON)):
         return [path]
-    return sorted(file.parent for depth in _DEPTHS for file in path.glob(f"{depth}/{RUN_JSON}")) or [path]
+    return sorted(_below(path, RUN_JSON)) or [path]
 
 
 def _only(runs: list[Path], name: str) -> Path:
@@ -130,10 +144,9 @@ def _only(runs: list[Path], name: str) -> Path:
 
 def _by_name(name: str) -> Path | None:
     """The directory of that name where runs are kept; None where there is none."""
-    if kept_address():
-        return next((one for one in all_kept() if one.name == name), None)
-    kept = default_parent() / name
-    return kept if kept.is_dir() else None
+    if not kept_address() and (kept := default_parent() / name).is_dir():
+        return kept
+    return next((one for one in all_kept() if one.name == name), None)
 
 
 def kept_place() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.find_run import find_run, name_to_type, stored_in
+from drivelab.store.find_run import all_kept, find_run, kept_runs, name_to_type, runs_at, stored_in
 
 
 def test_a_path_comes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,3 +79,17 @@ def test_what_is_printed_to_be_typed_means_the_same_run_when_others_came_after_i
     assert name_to_type(tmp_path / "elsewhere") == str(tmp_path / "elsewhere")
     with pytest.raises(DrivelabError, match="no run 20260103T000000Z"):
         find_run("20260103T000000Z")
+
+
+def test_runs_of_fleets_are_kept_too_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivelab.store.find_run.default_parent", lambda: tmp_path)
+    names = ("20260102T000000Z-io-b", "20260101T000000Z-fleet-io-ab/20260103T000000Z-io-c", "20260101T000000Z-io-a")
+    fleet = "20260101T000000Z-fleet-io-ab"
+    for name in (*names, f"{names[0]}/within", f"{fleet}/.20260104T000000Z-io-d.partial", f"{fleet}/too/deep"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "run.json").write_text("{}")
+    kept = kept_runs()
+    assert [one.name[-1] for one in kept] == ["a", "b", "c"]
+    assert sorted(kept) == runs_at(str(tmp_path))
+    assert all_kept() == kept[::-1]
+    assert find_run("LAST") == find_run("20260103T000000Z-io-c") == find_run("20260103T000000Z") == kept[-1]
