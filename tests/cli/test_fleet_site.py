@@ -111,3 +111,34 @@ def test_a_directory_with_other_files_is_left_alone(runs: Path, capsys: pytest.C
     assert "error[O802] the directory is not empty, and holds no site" in told
     assert "name another place" in told
     assert len(list(runs.iterdir())) == 10
+
+
+def test_made_again_it_removes_only_what_it_wrote_itself(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(runs)
+    before = pages(runs)
+    site = runs.parent / "site"
+    others = [site / "runs" / "minutes.html", site / "data" / "notes.json"]
+    for other in others:
+        other.write_text("of somebody else")
+    shutil.rmtree(next(runs.iterdir()))
+    make(runs)
+    assert [other.read_text() for other in others] == ["of somebody else"] * 2
+    after = pages(runs)
+    assert len(before.keys() & after.keys()) == len(after) - 1 == 9
+    assert len(list((site / "data").iterdir())) == 10
+    capsys.readouterr()
+
+
+def test_what_a_site_wrote_before_it_was_cut_off_is_its_own(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("drivelab.cli.fleet_site._together", cut_off)
+        run(["fleet", "site", str(runs), "--out", str(runs.parent / "site"), "--no-run-pages"])
+    shutil.rmtree(next(runs.iterdir()))
+    make(runs, "--no-run-pages")
+    assert len(list((runs.parent / "site" / "data").iterdir())) == 9
+    capsys.readouterr()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,15 +38,19 @@ class _Together:
         The answer.
     apart : mapping of str to str
         How far each drive is from its peers that stands apart, by its key.
+    names : sequence of str
+        Of the files of runs that the site wrote: no other is ever removed.
     """
 
     made_of: str = ""
     sentences: Sequence[str] = ()
     apart: Mapping[str, str] = field(default_factory=dict)
+    names: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
-        return {"made_of": self.made_of, "sentences": list(self.sentences), "apart": dict(self.apart)}
+        told = {"made_of": self.made_of, "sentences": list(self.sentences), "apart": dict(self.apart)}
+        return told | {"names": sorted(self.names)}
 
 
 def command(
@@ -87,7 +91,9 @@ def command(
     for folder in (out, out / DATA, out / PAGES):
         make_directory(folder)
     before = _kept_together(out)
-    write_json(out / SITE_JSON, before.to_json())
+    written = {*before.names, *_names(directories)}
+    # what is cut off is known, too, when the site is made again
+    write_json(out / SITE_JSON, replace(before, names=tuple(written)).to_json())
     entries, new_count = _entries(out, directories, with_pages=run_pages)
     if not entries:
         raise DrivelabError("U009", "none of these runs can be read", where=", ".join(runs or ()))
@@ -96,8 +102,9 @@ def command(
     is_same = made_of == before.made_of
     together = before if is_same else replace(_together(out, entries, hosts), made_of=made_of)
     _write_list(out, entries, hosts, together)
-    _remove_others(out, {entry.name for entry in entries.values()})
-    write_json(out / SITE_JSON, together.to_json())
+    names = {entry.name for entry in entries.values()}
+    _remove(out, written - names)
+    write_json(out / SITE_JSON, replace(together, names=tuple(names)).to_json())
     index = out / INDEX
     if as_json:
         found = {"schema": SCHEMA, "page": str(index), "runs": len(entries), "new": new_count}
@@ -231,11 +238,20 @@ def _of_host(drive: FleetDrive, host: str) -> FleetDrive:
     return replace(drive, host=host, key=f"{host}/{drive.key.partition('/')[2]}") if host else drive
 
 
-def _remove_others(out: Path, names: set[str]) -> None:
+def _names(directories: Sequence[Path]) -> Iterator[str]:
+    """What the files of runs are going to be called, as far as the runs can be read."""
+    from drivelab.cli.site_entries import name_in_site
+
+    for directory in directories:
+        with suppress(DrivelabError):
+            yield name_in_site(directory)
+
+
+def _remove(out: Path, names: Collection[str]) -> None:
     """Take away what was made of runs that are not there any more, or are others now."""
     from drivelab.cli.site_entries import DATA, PAGES
 
     for folder, ending in ((DATA, ".json"), (PAGES, ".html")):
         for file in (out / folder).glob(f"*{ending}"):
-            if file.name.removesuffix(ending) not in names:
+            if file.name.removesuffix(ending) in names:
                 file.unlink()
