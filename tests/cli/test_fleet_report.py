@@ -179,6 +179,7 @@ def test_a_workload_that_asks_for_something_else_is_no_slow_drive(
     io_of_host(tmp_path, 5, "--block-size", "256KiB")
     told = report_of(tmp_path, capsys)
     assert told.startswith("All 5 drives are alike (median latency of io within ")
+    assert "; 1 more drive has no number in common with others. " in told
     assert "Left out: io (block size 256 KiB), which sim:consumer-ssd of h5 alone has." in told
     # with a second drive it is a number of its own
     io_of_host(tmp_path, 6, "--block-size", "256KiB")
@@ -235,3 +236,10 @@ def test_without_a_name_all_runs_are_meant_as_with_that_of_their_directory(
     assert len(json.loads(capsys.readouterr().out)["drives"]) == 4
     assert run(["runs", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 4
+
+
+def test_a_tag_that_few_drives_have_is_not_the_same_for_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drives = [replace(one, tags={"rack": "r00"} if place == 0 else {}) for place, one in enumerate(made_up_drives(3))]
+    write_fleet(tmp_path, drives)
+    told = report_of(tmp_path, capsys)
+    assert "one level, known of 1 of 3" in told

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from drivelab.cli.main import run
-from made_up_fleet import made_up_drives, write_fleet
+from drivelab.report.tables.fleet_drives import _signed
+from made_up_fleet import BASE, made_up_drives, write_fleet
+
+CHECK = BASE.parent / "check-directory"
 
 
 @pytest.fixture
@@ -142,3 +146,23 @@ def test_what_a_site_wrote_before_it_was_cut_off_is_its_own(
     make(runs, "--no-run-pages")
     assert len(list((runs.parent / "site" / "data").iterdir())) == 9
     capsys.readouterr()
+
+
+def test_its_front_page_says_how_drives_are_counted(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (drive,) = made_up_drives(1)
+    write_fleet(runs / "moved", [replace(drive, host="host009")])
+    write_fleet(runs / "check", [replace(drive, serial="SN000100", host="host010")], base=CHECK)
+    make(runs)
+    capsys.readouterr()
+    index = (runs.parent / "site" / "index.html").read_text().replace("\u00a0", " ")
+    told = re.findall(r"<p[^>]*>([^<]*)</p>", index.partition("</section>")[0])
+    assert "<h1>12 runs of 7 drives</h1>" in index
+    assert told[0].startswith("All 6 drives are alike")
+    assert told[0].endswith("; 1 more drive has no number in common with others.")
+    assert "Serial SN000000 is known on several hosts: a drive in each of them." in told
+    assert "6 drives with 12 runs." in told
+    assert "1 drive with runs in several hosts counts once over time." in told
+
+
+def test_no_share_is_less_than_nothing() -> None:
+    assert [_signed(share) for share in (-0.0001, 0.0, 0.0204, -0.3)] == ["0.0 %", "0.0 %", "+2.0 %", "-30.0 %"]

@@ -91,6 +91,7 @@ def compare_drives(found: FleetNumbers) -> FleetAnswerOfRuns:
         judged_count=len({one.distance.drive for one in held}),
         alike_ratio=max(lead, default=None),
         notes=found.notes,
+        alone_count=found.alone_count,
     )
 
 
@@ -180,13 +181,15 @@ def _share(factor: str, drives: Sequence[FleetDrive], logs: np.ndarray) -> Facto
     level_count = len(set(levels))
     found = explained(logs[rows], levels, groups) if level_count > 1 else None
     if found is None:
-        return FactorShare(factor, None, None, level_count, len(rows), _why_not(levels, groups))
+        return FactorShare(factor, None, None, level_count, len(rows), _why_not(levels, groups, len(drives)))
     return FactorShare(factor, found.share, found.p_value, level_count, len(rows))
 
 
-def _why_not(levels: Sequence[str], groups: Sequence[str]) -> str:
-    """Why nothing can be told of a factor."""
+def _why_not(levels: Sequence[str], groups: Sequence[str], drive_count: int) -> str:
+    """Why nothing can be told of a factor, of which a level is known of some drives."""
     level_count = len(set(levels))
+    if level_count == 1 and len(levels) < drive_count:
+        return f"one level, known of {len(levels)} of {drive_count}"
     if level_count < 2:
         return "the same for all" if level_count else "not known of any drive"
     if level_count == len(levels):

@@ -67,8 +67,8 @@ def fleet_numbers(directories: Iterable[Path], hosts: Mapping[Path, str]) -> Fle
     numbers = [number for number in every if len(number.values) >= _DRIVES_MIN]
     measured = {drive for number in numbers for drive in number.values}
     kept = sorted((one for key, one in drives.items() if key in measured), key=lambda one: (one.host, one.name))
-    notes = [*_notes(found, len(drives) - len(kept), kept), *_of_workloads(every, drives), *_of_amounts(found)]
-    return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes))
+    notes = [*_notes(found, drives.values()), *_of_workloads(every, drives), *_of_amounts(found)]
+    return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes), len(drives) - len(kept))
 
 
 def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
@@ -165,11 +165,9 @@ def _latest(each: list[tuple[str, FleetDrive]]) -> FleetDrive:
     return replace(ordered[-1][1], run_count=len(each), first_utc=ordered[0][0], last_utc=ordered[-1][0])
 
 
-def _notes(found: _Gathered, alone_count: int, drives: list[FleetDrive]) -> Iterator[str]:
+def _notes(found: _Gathered, drives: Iterable[FleetDrive]) -> Iterator[str]:
     if found.unreadable:
         yield f"left out: {counted(len(found.unreadable), 'run')} that cannot be read: {found.unreadable[0]}"
-    if alone_count:
-        yield f"left out: {counted(alone_count, 'drive')} whose numbers no other drive has"
     for why, count in found.left_out.items():
         if why.strip():
             yield f"left out: {counted(count, 'trial')} that {why}"

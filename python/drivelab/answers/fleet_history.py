@@ -12,6 +12,7 @@ from drivelab.analyse.newest_run import NewestRun, judged_runs, newest_of
 from drivelab.answers.drive_of_run import drive_names, facts_before
 from drivelab.answers.drive_values import drives_of_run
 from drivelab.answers.history import read_history
+from drivelab.answers.measured_on import as_text
 from drivelab.model.drive_values import FleetDrive
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_history import DriveHistory, FleetHistory
@@ -50,15 +51,19 @@ def fleet_history(directories: Iterable[Path], hosts: Mapping[Path, str]) -> Fle
     unreadable: list[str] = []
     runs, beside_others = _by_drive(directories, hosts, unreadable)
     found: list[_Unjudged] = []
+    moved = 0
     for own in runs:
         last = max(own.places)[1]
         try:
-            found.append(_read([open_run(place) for _, place in sorted(own.places)], hosts.get(last, "")))
+            read = {place: open_run(place) for _, place in sorted(own.places)}
+            found.append(_read(list(read.values()), hosts.get(last, "")))
+            its = {hosts.get(place) or as_text(one.record.host.get("hostname")) for place, one in read.items()}
+            moved += len(its) > 1
         except DrivelabError as error:
             unreadable.append(f"{last.name}, or one of its drive: {error.what}")
     judged = iter(judged_runs([newest for _, _, its in found for newest in its]))
     drives = [DriveHistory(drive, rows, tuple(islice(judged, len(its)))) for drive, rows, its in found]
-    return FleetHistory(tuple(sorted(drives, key=_order)), tuple(_notes(unreadable, beside_others)))
+    return FleetHistory(tuple(sorted(drives, key=_order)), tuple(_notes(unreadable, beside_others, moved)))
 
 
 def _by_drive(directories: Iterable[Path], hosts: Mapping[Path, str], unreadable: list[str]) -> tuple[list[_Runs], int]:
@@ -109,7 +114,10 @@ def _order(one: DriveHistory) -> tuple[bool, bool, float, bool, float, str]:
     return (not one.is_slower, not one.changed, -change, not one.firmware_changes, -one.wear_grown, one.drive.key)
 
 
-def _notes(unreadable: Sequence[str], beside_others: int) -> Iterator[str]:
+def _notes(unreadable: Sequence[str], beside_others: int, moved: int) -> Iterator[str]:
+    if moved:
+        count = "counts" if moved == 1 else "count"
+        yield f"{counted(moved, 'drive')} with runs in several hosts {count} once over time"
     if unreadable:
         yield f"left out: {counted(len(unreadable), 'run')} that cannot be read: {unreadable[0]}"
     if beside_others:

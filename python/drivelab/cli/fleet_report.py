@@ -12,6 +12,7 @@ import typer
 from drivelab.cli.report_output import chosen_format
 from drivelab.fleet.record import FLEET_JSON, open_fleet
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted
 from drivelab.store.find_run import kept_place, kept_runs, runs_at
 from drivelab.store.layout import HISTOGRAMS, TRIALS
 from drivelab.store.remote.bring import bring, host_of
@@ -62,7 +63,7 @@ def command(
     bring(directories, TRIALS, HISTOGRAMS)
     found = fleet_numbers(directories, hosts_of(directories))
     if not found.numbers:
-        why = "; ".join(found.notes) or "their runs have no workload in common"
+        why = "; ".join((f"{counted(found.alone_count, 'drive')} with numbers that no other drive has", *found.notes))
         raise DrivelabError("U052", f"there is no number that two drives share: {why}", where="drivelab fleet report")
     answer = compare_drives(found)
     joint = joint_of_fleet(answer, {number.key: drive_medians(number) for number in found.numbers})

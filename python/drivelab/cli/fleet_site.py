@@ -172,7 +172,12 @@ def _over_time(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]
         return ()
     joint = joint_of_fleet_history(history)
     write_html_report(joint, out / HISTORY_PAGE)
-    return joint.sentences[:1]
+    return _first_of(joint.sentences, 1, history.notes)
+
+
+def _first_of(sentences: Sequence[str], count: int, notes: Sequence[str]) -> tuple[str, ...]:
+    """The first sentences, and those of the notes: what was left out, and how drives are counted."""
+    return (*sentences[:count], *sentences[max(count, len(sentences) - len(notes)) :])
 
 
 def _beside(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -> _Together:
@@ -193,7 +198,7 @@ def _beside(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -
     write_html_report(joint, out / FLEET_PAGE)
     # the worst number of a drive comes first
     apart = {one.drive: change_words(one) for one in reversed(answer.apart)}
-    return _Together(sentences=joint.sentences[:_SENTENCES_MAX], apart=apart)
+    return _Together(sentences=_first_of(joint.sentences, _SENTENCES_MAX, found.notes), apart=apart)
 
 
 def _write_list(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str], together: _Together) -> None:

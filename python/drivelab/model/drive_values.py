@@ -136,11 +136,14 @@ class FleetNumbers:
         Those that at least two drives have.
     notes : tuple of str
         What was left out, and what limits the comparison.
+    alone_count : int
+        Drives that are none of these: no other has a number of theirs.
     """
 
     drives: tuple[FleetDrive, ...]
     numbers: tuple[FleetNumber, ...]
     notes: tuple[str, ...] = ()
+    alone_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +312,8 @@ class FleetAnswerOfRuns:
         In the first number, within what share of their peers' median the drives lie that stand apart in nothing.
     notes : tuple of str
         What limits the answer.
+    alone_count : int
+        Drives that are left out: no other has a number of theirs.
     """
 
     drives: tuple[FleetDrive, ...]
@@ -319,6 +324,7 @@ class FleetAnswerOfRuns:
     judged_count: int
     alike_ratio: float | None
     notes: tuple[str, ...] = ()
+    alone_count: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

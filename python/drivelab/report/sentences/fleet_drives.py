@@ -66,7 +66,7 @@ def fleet_sentences(answer: FleetAnswerOfRuns) -> tuple[str, ...]:
     """The sentences of a report: how many drives are alike, which are not, and what explains the rest."""
     words = NumberWords([spread.key for spread in answer.spreads])
     return (
-        f"{_alike(answer, words)}{_named(answer)}{_factor(answer)}.",
+        f"{_alike(answer, words)}{_named(answer)}{_factor(answer)}{_alone(answer)}.",
         *_apart(answer, words),
         *_tangled(answer.explained[0]),
         _spread(answer, words),
@@ -201,6 +201,14 @@ def _spread(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
         return f"{told} (standard deviation); how much one differs from itself is not known: each has one value."
     once = "" if lead.has_runs_apart else " within its only run, which does not hold what another day changes"
     return f"{told}, one from itself by {format_percent(lead.within)}{once} (standard deviations)."
+
+
+def _alone(answer: FleetAnswerOfRuns) -> str:
+    """How many drives are left out, where the others are counted."""
+    if not answer.alone_count:
+        return ""
+    has = "has" if answer.alone_count == 1 else "have"
+    return f"; {counted(answer.alone_count, 'more drive')} {has} no number in common with others"
 
 
 def _looked_at(answer: FleetAnswerOfRuns) -> Iterator[str]:

@@ -135,7 +135,7 @@ def _drives(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mapping[str, 
             *(drive.tags.get(t, "") for t in tags),
         ]
         number = _UNKNOWN if value is None else _value(key, value)
-        ratio = f"{100 * (ratios[drive.key] - 1):+.1f} %" if drive.key in ratios else _UNKNOWN
+        ratio = _signed(ratios[drive.key] - 1) if drive.key in ratios else _UNKNOWN
         rows.append([*facts, str(drive.run_count), number, ratio, "apart" if drive.key in odd else ""])
         plain.append([*facts, drive.run_count, *(medians[spread.key].get(drive.key) for spread in answer.spreads)])
     numbers = [f"{words.words(spread.key)} [{metric_of(spread.key.metric).unit}]" for spread in answer.spreads]
@@ -147,6 +147,12 @@ def _drives(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mapping[str, 
         caption=f"The first number is {words.words(key)}; the CSV has all. The worst is at the top.",
         data=DataTable((*heads[: len(heads) - 3], *numbers), plain),
     )
+
+
+def _signed(share: float) -> str:
+    """A share in per cent with its sign: ``+1.5 %``; without one where it is ``0.0 %``."""
+    rounded = round(100 * share, 1)
+    return f"{rounded:+.1f} %" if rounded else "0.0 %"
 
 
 def _ratios(drives: Sequence[FleetDrive], values: Mapping[str, float]) -> dict[str, float]:
