@@ -6,20 +6,18 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from drivelab.cli.main import run
 from drivelab.fleet.record import new_fleet
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
-from drivelab.store.remote.bring import forget
 from drivelab.store.remote.cache import cache_root
 from made_up_fleet import made_up_drives, write_fleet
-from s3_server import KEYS, Bucket, Wire, s3_server
+from s3_server import KEYS, Bucket, Wire
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 PYTHON = Path(__file__).resolve().parents[2] / "python"
@@ -27,47 +25,6 @@ CHECK, GRID = GOLDEN / "check-directory", GOLDEN / "queue-depth-grid"
 # each of these runs keeps its trials
 RUNS = [GRID, GOLDEN / "ssd-latency-scratch", CHECK]
 Asked = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[int]:
-    with s3_server() as port:
-        yield port
-
-
-@pytest.fixture
-def wire(server: int) -> Iterator[Wire]:
-    made = Wire(server)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def bucket(server: int, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """An empty bucket, reached by the wire, and nothing of it here yet."""
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{wire.port}")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-    forget()
-    made = Bucket(server)
-    yield made
-    made.close()
-    forget()
-
-
-@pytest.fixture
-def asked(capsys: pytest.CaptureFixture[str]) -> Asked:
-    def ask(*words: str | Path) -> tuple[int, str, str]:
-        forget()
-        status = run([*map(str, words)])
-        printed = capsys.readouterr()
-        return status, printed.out, printed.err
-
-    return ask
 
 
 def store_of(bucket: Bucket) -> str:

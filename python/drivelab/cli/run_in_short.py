@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _HEADS = ("#", "when (UTC)", "experiment", "drive")
 _GAP = "  "
+_DAMAGED = ("S506", "S515")
 _EXPERIMENT_WIDTH, _TARGET_WIDTH, _ANSWER_WIDTH_MIN, _ANSWER_LINES_MAX = 16, 16, 20, 3
 
 
@@ -150,9 +151,9 @@ def _first_sentence(run: StoredRun, known: RunAnswer | None) -> str:
 
     try:
         answer = known or answer_of_run(run, SHOWN_METRICS)
-    except DrivelabError:
-        # a run without a single trial, or one that is damaged: its report says why
-        return ""
+    except DrivelabError as error:
+        # a run without a single trial says why in its report
+        return f"damaged: {error.what}" if error.code in _DAMAGED else ""
     if not answer.combinations:
         return trials_of(run.trials.num_rows, len(run.record.plan.get("steps", ())) or run.trials.num_rows)
     sentences = run_sentences(answer, of_tasks=asks_total_time(run.record.experiment))

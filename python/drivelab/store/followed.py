@@ -19,7 +19,7 @@ from drivelab.store import layout
 from drivelab.store.durable import write_json
 from drivelab.store.parts import read_parquet
 from drivelab.store.regular_file import read_regular
-from drivelab.store.remote.bring import bring
+from drivelab.store.remote.bring import bring, place_of
 from drivelab.store.run_record import RunRecord
 
 SCHEMA = 1
@@ -209,12 +209,12 @@ def open_followed(directory: Path) -> StoredFollowed:
         document = json.loads(content.decode("utf-8"))
         if document["schema"] > SCHEMA:
             what = f"it is stored in schema {document['schema']}, and this drivelab reads schemas up to {SCHEMA}"
-            raise DrivelabError("S505", what, where=str(directory))
+            raise DrivelabError("S505", what, where=place_of(directory))
         return StoredFollowed(directory, _RECORDS.validate_python(document))
     except OSError as error:
-        raise DrivelabError("S506", f"it cannot be read: {error.strerror}", where=str(file)) from error
+        raise DrivelabError("S506", f"it cannot be read: {error.strerror}", where=place_of(file)) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DrivelabError("S506", "it cannot be understood", where=str(file)) from error
+        raise DrivelabError("S506", "it cannot be understood", where=place_of(file)) from error
 
 
 def _read(file: Path, table: str) -> pa.Table:
@@ -222,4 +222,4 @@ def _read(file: Path, table: str) -> pa.Table:
     try:
         return read_parquet(file, table)
     except FileNotFoundError:
-        raise DrivelabError("S506", f"{file.name} is missing", where=str(file)) from None
+        raise DrivelabError("S506", f"{file.name} is missing", where=place_of(file)) from None

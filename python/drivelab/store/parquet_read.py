@@ -22,6 +22,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_bytes
 from drivelab.store import layout
 from drivelab.store.regular_file import require_regular
+from drivelab.store.remote.bring import place_of
 from drivelab.store.table_check import require_columns, require_rows
 
 # tables are filtered, sorted and joined: each step may hold them once more
@@ -200,7 +201,7 @@ def require_room(size_bytes: int, path: Path) -> None:
             f"and {format_bytes(_room_bytes())} may be taken for a table here"
         )
         do = "see whether it is what drivelab wrote; if so, read it on a computer with more memory"
-        raise DrivelabError("S506", what, where=str(path), do=do)
+        raise DrivelabError("S506", what, where=place_of(path), do=do)
 
 
 def _room_bytes() -> int:
@@ -217,7 +218,7 @@ def damage_told(path: Path) -> Iterator[None]:
     except (OSError, pa.ArrowException, UnicodeDecodeError, MemoryError) as error:
         text = (error.strerror if isinstance(error, OSError) else None) or str(error)
         first_line = next(iter(text.splitlines()), "no reason given")
-        raise DrivelabError("S506", f"{path.name} cannot be read: {first_line}", where=str(path)) from error
+        raise DrivelabError("S506", f"{path.name} cannot be read: {first_line}", where=place_of(path)) from error
 
 
 def joined_key(path: Path, key: bytes) -> bytes | None:

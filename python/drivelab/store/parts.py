@@ -22,7 +22,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.columns import arrow_schema
 from drivelab.store.parquet_read import BoundedParquet, joined_key
-from drivelab.store.remote.bring import bring
+from drivelab.store.remote.bring import bring, place_of
 from drivelab.store.table_check import COLUMNS, require_columns, require_rows
 from drivelab.store.trial_log import read_log
 
@@ -124,7 +124,7 @@ def read_steadily(directory: Path, table: str, read: Callable[[TableSources], _R
         except FileNotFoundError:
             # joined and removed since it was listed
             continue
-    raise DrivelabError("S506", f"the files of {table} change while they are read", where=str(directory))
+    raise DrivelabError("S506", f"the files of {table} change while they are read", where=place_of(directory))
 
 
 def read_parquet(path: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -224,7 +224,7 @@ def joined_generation(whole: Path) -> int | None:
     if joined is None:
         return None
     if not re.fullmatch(rb"[0-9]{0,9}", joined):
-        raise DrivelabError("S506", f"{whole.name} does not tell what it holds", where=str(whole))
+        raise DrivelabError("S506", f"{whole.name} does not tell what it holds", where=place_of(whole))
     return int(joined or b"0")
 
 

@@ -19,10 +19,10 @@ from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.store import layout
 from drivelab.store.cells import estimates_in, findings_in, made
-from drivelab.store.parts import read_parquet, read_table
+from drivelab.store.parts import read_parquet, read_table, table_sources
 from drivelab.store.record_batches import StoredRecords
 from drivelab.store.regular_file import read_regular
-from drivelab.store.remote.bring import bring
+from drivelab.store.remote.bring import bring, place_of
 from drivelab.store.run_record import RUN_JSON_BYTES_MAX, RunRecord, require_run_record
 from drivelab.store.tables import measurement_from_rows
 
@@ -77,12 +77,14 @@ def _understood(content: bytes, file: Path) -> dict[str, Any]:
         schema = document["schema"]
         if type(schema) is int and schema > layout.SCHEMA:
             what = f"the run is stored in schema {schema}, and this drivelab reads schemas up to {layout.SCHEMA}"
-            raise DrivelabError("S505", what, where=str(file.parent))
+            raise DrivelabError("S505", what, where=place_of(file.parent))
         require_run_record(document)
     except RecursionError as error:
-        raise DrivelabError("S506", "run.json cannot be understood: it is nested too deep", where=str(file)) from error
+        raise DrivelabError(
+            "S506", "run.json cannot be understood: it is nested too deep", where=place_of(file)
+        ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise DrivelabError("S506", f"run.json cannot be understood: {error}", where=str(file)) from error
+        raise DrivelabError("S506", f"run.json cannot be understood: {error}", where=place_of(file)) from error
     found: dict[str, Any] = document
     return found
 
@@ -134,6 +136,25 @@ class StoredRun:
     def histograms(self) -> pa.Table:
         """One row per completed trial, operation and latency."""
         return self._of_completed_trials(layout.HISTOGRAMS)
+
+    def require_table(self, table: str) -> None:
+        """Return only if a table is stored, or none is to be expected: the run is not complete, or no trial succeeded.
+
+        Raises
+        ------
+        DrivelabError
+            S506: it is missing, or cannot be read.
+        """
+        if (self.directory / table).is_file():
+            return
+        record = self.record
+        steps = {step.get("trial") for step in record.plan.get("steps", ())}
+        if record.status != "complete" or (steps and steps <= record.failures.keys()):
+            return
+        sources = table_sources(self.directory, table)
+        if not sources.files and not sources.logs:
+            what = f"{table} is missing, and by run.json the run is complete"
+            raise DrivelabError("S506", what, where=place_of(self.directory))
 
     def attempt_names(self) -> list[str]:
         """Names of all trials, with the attempts that failed; reads nothing else.
@@ -229,7 +250,7 @@ class StoredRun:
             named = ", ".join(self.trial_names[:_NAMED_TRIALS])
             more = " ..." if len(self.trial_names) > _NAMED_TRIALS else ""
             do = f"choose: {named}{more}" if named else "the run has no trial at all"
-            raise DrivelabError("U005", f"the run has no trial {name}", where=str(self.directory), do=do)
+            raise DrivelabError("U005", f"the run has no trial {name}", where=place_of(self.directory), do=do)
         row: dict[str, Any] = self.trials.slice(self._row_of_trial[name], 1).to_pylist()[0]
         return row
 
@@ -239,6 +260,7 @@ class StoredRun:
 
     @cached_property
     def _attempts(self) -> pa.Table:
+        self.require_table(layout.TRIALS)
         rows = read_table(self.directory, layout.TRIALS)
         for name, value in _SINCE_SCHEMA_2.items():
             column = rows.column_names.index(name)
@@ -261,6 +283,7 @@ class StoredRun:
     def _of_completed_trials(self, table: str) -> pa.Table:
         """Rows of a table, without those of a trial that failed, or was stored since the trials were read."""
         names = pa.array(self.trial_names, pa.string())
+        self.require_table(table)
         rows = read_table(self.directory, table)
         return _filtered(rows, pc.is_in(rows["trial"], names))
 

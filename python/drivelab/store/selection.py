@@ -52,6 +52,7 @@ def trial_columns(run: StoredRun, wanted: Callable[[pa.Field], bool]) -> pa.Tabl
     The texts that hold a trial's every detail are nearly all of its row, and a
     run can have ten thousand: what is about many trials is read this way.
     """
+    run.require_table(layout.TRIALS)
     rows = _read(run.directory, layout.TRIALS, lambda field: field.name in _ORDER or wanted(field), None)
     if "is_reference" in rows.column_names:
         place = rows.column_names.index("is_reference")
@@ -77,6 +78,7 @@ def rows_of_trials(run: StoredRun, table: str, trials: Collection[str]) -> pa.Ta
     DrivelabError
         S506: a table cannot be read.
     """
+    run.require_table(table)
     return _read(run.directory, table, lambda _field: True, frozenset(trials))
 
 
@@ -106,6 +108,7 @@ def reduced_rows(run: StoredRun, table: str, reduce: Callable[[pa.Table], Reduce
     def read(sources: TableSources) -> list[Reduced]:
         return [reduce(rows) for rows in source_rows(sources, table)]
 
+    run.require_table(table)
     return read_steadily(run.directory, table, read)
 
 

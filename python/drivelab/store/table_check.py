@@ -20,6 +20,7 @@ from drivelab.store.columns import (
     TRIAL_COLUMNS,
     arrow_schema,
 )
+from drivelab.store.remote.bring import place_of
 
 COLUMNS = {
     layout.TRIALS: TRIAL_COLUMNS,
@@ -134,4 +135,4 @@ def _require_histograms(rows: pa.Table, path: Path) -> None:
 
 
 def _damaged(path: Path, why: str) -> DrivelabError:
-    return DrivelabError("S506", f"{path.name} cannot be read: {why}", where=str(path))
+    return DrivelabError("S506", f"{path.name} cannot be read: {why}", where=place_of(path))

@@ -24,6 +24,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.durable import append_durably, require_one_name, storage_error
 from drivelab.store.regular_file import opened_regular
+from drivelab.store.remote.bring import place_of
 
 _MAGIC = b"DLtrial1"
 # length and check sum of each table's stream, in the order of layout.TABLES
@@ -252,8 +253,8 @@ def _opened(path: Path) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise DrivelabError("S506", f"{path.name} cannot be read: {error.strerror}", where=str(path)) from error
+        raise DrivelabError("S506", f"{path.name} cannot be read: {error.strerror}", where=place_of(path)) from error
 
 
 def _damaged(path: Path, offset: int) -> DrivelabError:
-    return DrivelabError("S506", f"{path.name} is damaged at byte {offset}", where=str(path))
+    return DrivelabError("S506", f"{path.name} is damaged at byte {offset}", where=place_of(path))

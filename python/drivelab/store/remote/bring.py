@@ -13,7 +13,16 @@ from drivelab.held_directory import aside_name
 from drivelab.model.errors import DrivelabError
 from drivelab.store.regular_file import read_regular
 from drivelab.store.remote.address import parent_and_name, plain_address
-from drivelab.store.remote.cache import ADDRESS, MANIFEST, cache_error, is_cached, store_folder, used, version_folder
+from drivelab.store.remote.cache import (
+    ADDRESS,
+    MANIFEST,
+    cache_error,
+    cache_root,
+    is_cached,
+    store_folder,
+    used,
+    version_folder,
+)
 from drivelab.store.remote.manifest import (
     BYTES_MAX,
     MANIFESTS,
@@ -86,11 +95,12 @@ def bring(directories: Iterable[Path], *names: str) -> None:
     each_at_once(fetch, [(run, file, facts) for run in wanted for file, facts in _missing(run, names)])
 
 
-def place_of(directory: Path) -> str:
-    """Where a run is, for people: its address in its store, or its directory."""
-    if not is_cached(directory):
-        return str(directory)
-    return f"{(directory.parent.parent / ADDRESS).read_text(encoding='utf-8')}/{directory.name}"
+def place_of(path: Path) -> str:
+    """Where a run is, or a file of it, for people: its address in its store, or its path."""
+    if not is_cached(path):
+        return str(path)
+    store, _version, *names = path.relative_to(cache_root()).parts
+    return "/".join([(cache_root() / store / ADDRESS).read_text(encoding="utf-8"), *names])
 
 
 def host_of(directory: Path) -> str:

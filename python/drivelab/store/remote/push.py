@@ -13,8 +13,6 @@ from pathlib import Path
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.durable import make_directory, storage_error, sync_directory, written_aside
-from drivelab.store.followed import holds_followed
-from drivelab.store.read import open_run
 from drivelab.store.regular_file import read_regular
 from drivelab.store.remote.address import is_address, typed_path
 from drivelab.store.remote.bring import LARGE_BYTES, bring, forget
@@ -30,6 +28,7 @@ from drivelab.store.remote.manifest import (
     read_manifest,
 )
 from drivelab.store.remote.objects import Objects, each_at_once
+from drivelab.store.whole import require_whole
 
 
 class Store:
@@ -87,10 +86,9 @@ def _manifest(run: Path, host: str) -> Manifest:
     DrivelabError
         S504 to S506: it is no run, or damaged. S517: it has not ended.
     """
-    if not holds_followed(run) and open_run(run).record.status == "running":
-        raise DrivelabError("S517", f"{run.name} goes on, or was killed", where=str(run))
     # it may itself be in a store
     bring([run], *layout.OF_A_RUN)
+    require_whole(run)
     try:
         return manifest_of(run, host)
     except OSError as error:
