@@ -28,15 +28,19 @@ def throughput_tenths(bytes_moved: NDArray[np.float64], duration_ns: NDArray[np.
     dict of str to Estimate
         ``throughput_first_tenth_bytes_per_s``, ``throughput_last_tenth_bytes_per_s``
         and ``throughput_last_over_first_ratio``, by number of intervals; empty
-        below `INTERVALS_MIN` of them. The ratio has an interval where both
+        below `INTERVALS_MIN` of them. A last one that is shorter than the first,
+        since the trial ended in it, is left out. The ratio has an interval where both
         tenths have one: their widths, taken as independent, in the logarithm.
     """
-    count = int(bytes_moved.shape[0])
+    # what is left of the window behind the last whole interval may be too short for a single I/O
+    is_cut = bool(duration_ns.size) and duration_ns[-1] < duration_ns[0]
+    count = int(bytes_moved.shape[0]) - is_cut
     if count < INTERVALS_MIN:
         return {}
     part = count // TENTHS
     first = rate_estimate_from_intervals(bytes_moved[:part], duration_ns[:part], "B/s")
-    last = rate_estimate_from_intervals(bytes_moved[-part:], duration_ns[-part:], "B/s")
+    ending = slice(count - part, count)
+    last = rate_estimate_from_intervals(bytes_moved[ending], duration_ns[ending], "B/s")
     found = {"throughput_first_tenth_bytes_per_s": first, "throughput_last_tenth_bytes_per_s": last}
     ratio = quotient(last, first)
     return found if ratio is None else found | {"throughput_last_over_first_ratio": ratio}

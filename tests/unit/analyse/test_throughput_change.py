@@ -24,12 +24,19 @@ def test_the_tenths_are_the_rates_of_their_intervals() -> None:
     assert found["throughput_last_over_first_ratio"].value == pytest.approx(0.25)
 
 
-def test_a_short_last_interval_has_the_weight_of_its_length() -> None:
-    duration = np.full(20, 1e8)
-    duration[-1] = 1e6
-    moved = duration / 5
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_a_last_interval_in_which_the_trial_ended_does_not_count(share: float) -> None:
+    duration = np.array([*np.full(10, 1e8), 31_048])
+    moved = np.array([*np.full(10, 2e7), share * 31_048])
     found = throughput_tenths(moved, duration)
+    assert found["throughput_last_tenth_bytes_per_s"].value == pytest.approx(2e8)
     assert found["throughput_last_over_first_ratio"].value == pytest.approx(1)
+    assert throughput_tenths(moved[1:], duration[1:]) == {}
+
+
+def test_a_drive_that_stopped_has_a_last_tenth_of_zero() -> None:
+    moved = np.array([*np.full(90, 2e7), *np.zeros(10)])
+    assert throughput_tenths(moved, np.full(100, 1e8))["throughput_last_over_first_ratio"].value == 0
 
 
 def test_few_intervals_have_no_tenths() -> None:
