@@ -58,6 +58,9 @@ def test_damage_of_a_run_in_a_store_is_told_with_its_place_there(
     monkeypatch.setattr("drivelab.store.remote.push.require_whole", lambda *_: None)
     for harm, told in (("trials-missing", ""), ("trials-longer", "/trials.parquet")):
         directory = harmed_copy(harm, tmp_path)
+        # each is a run of its own
+        record = directory / "run.json"
+        record.write_text(json.dumps(json.loads(record.read_text()) | {"tags": {"harm": harm}}))
         asked("push", directory, "--to", store_of(bucket))
         status, _, err = asked("report", f"{store_of(bucket)}/{directory.name}", "--text")
         assert status == 1

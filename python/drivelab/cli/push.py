@@ -14,7 +14,7 @@ from drivelab.model.errors import EXIT_FAILED, EXIT_OK, DrivelabError
 
 SCHEMA = 1
 # errors that are one run's, and not the store's
-_OF_A_RUN = ("S504", "S505", "S506", "S515", "S516", "S517")
+_OF_A_RUN = ("S504", "S505", "S506", "S515", "S516", "S517", "S519")
 TO = typer.Option("--to", metavar="STORE", help="s3://BUCKET/PREFIX, or a directory that others reach, too.")
 
 
@@ -35,7 +35,7 @@ def command(
     Raises
     ------
     DrivelabError
-        S504: no run. S510 to S514, U054: the store. S501 to S503: its directory.
+        S504: no run. S510 to S514, S520, U054: the store. S501 to S503: its directory.
     """
     from drivelab.store.find_run import runs_at
 
@@ -53,13 +53,15 @@ def pushed(directories: Sequence[Path], to: str) -> list[dict[str, str]]:
     Raises
     ------
     DrivelabError
-        S510 to S514, U054: the store. S501 to S503: its directory.
+        S510 to S514, S520, U054: the store. S501 to S503: its directory.
     """
     from drivelab.cli.fleet_report import hosts_of
     from drivelab.store.remote.objects import each_at_once
     from drivelab.store.remote.push import Store
 
     store, hosts = Store(to), hosts_of(directories)
+    for directory in directories:
+        store.require_apart(directory)
 
     def push(directory: Path) -> dict[str, str]:
         name = directory.resolve().name

@@ -232,6 +232,10 @@ _KINDS = (
     ),
     ErrorKind("S517", "a run that has not ended", "end it first: drivelab resume RUN"),
     ErrorKind("S518", "a run in a store is only read", "copy it to a directory here, and name that"),
+    ErrorKind("S519", "the run is in the store under another name", "read it under that name"),
+    ErrorKind(
+        "S520", "a store that holds what is put into it", "name a directory apart from that of the runs", EXIT_USAGE
+    ),
     # I: results of other programs
     ErrorKind(
         "I501", "a file of no program that is known here", "name its program: drivelab import fio FILE", EXIT_USAGE

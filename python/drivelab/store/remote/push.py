@@ -6,19 +6,22 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.durable import make_directory, storage_error, sync_directory, written_aside
 from drivelab.store.regular_file import read_regular
 from drivelab.store.remote.address import is_address, typed_path
-from drivelab.store.remote.bring import LARGE_BYTES, bring, forget
+from drivelab.store.remote.bring import LARGE_BYTES, bring, forget, runs_in_store
 from drivelab.store.remote.manifest import (
     BYTES_MAX,
     MANIFESTS,
+    RECORDS,
     FileFacts,
     Manifest,
     digest_of,
@@ -42,14 +45,26 @@ class Store:
     Raises
     ------
     DrivelabError
-        U054, S510: no address, or nothing to reach it with. S501: the directory cannot be made.
+        U054, S510: no address, or nothing to reach it with. S511 to S513: the store.
     """
 
     def __init__(self, typed: str) -> None:
         self._objects = Objects(typed) if is_address(typed) else None
-        self._directory = typed_path(typed)
-        if self._objects is None:
-            make_directory(self._directory / MANIFESTS)
+        self._directory, self._place = typed_path(typed), typed
+        # the name of each run by the digest of its record: a run under two names would count twice
+        self._names = _names_by_record(typed if self._objects is not None else "", self._directory)
+        self._locks: dict[str, Lock] = {}
+
+    def require_apart(self, run: Path) -> None:
+        """Return only if a run does not lie in this store already, at whatever depth.
+
+        Raises
+        ------
+        DrivelabError
+            S520: it does.
+        """
+        if self._objects is None and run.resolve().is_relative_to(self._directory.resolve()):
+            raise DrivelabError("S520", f"{run} lies in {self._directory} already", where=str(self._directory))
 
     def push(self, run: Path, host: str = "") -> bool:
         """Put a run into the store; whether it was not there yet.
@@ -65,17 +80,52 @@ class Store:
         ------
         DrivelabError
             S504 to S506: it is no run, or damaged. S516: another one has its name there. S517: it has not ended, or
-            changed meanwhile. S511 to S514: the store. S501 to S503: the directory cannot be written.
+            changed meanwhile. S519: it is there under another name. S511 to S514: the store. S501 to S503: the
+            directory cannot be written.
         """
         manifest = _manifest(run, host)
+        record = manifest.files[manifest.record_name].sha256
+        # several are put there at once: the second of the same waits for what becomes of the first
+        with self._locks.setdefault(record, Lock()):
+            if (name := self._names.get(record, manifest.run)) != manifest.run:
+                if manifest.run in self._names.values():
+                    _require_equal({}, manifest, self._place)
+                raise DrivelabError("S519", f"it is there already, as {name}", where=self._place)
+            is_new = self._put(run, manifest)
+            self._names[record] = manifest.run
+        return is_new
+
+    def _put(self, run: Path, manifest: Manifest) -> bool:
         if self._objects is not None:
             is_new = _push_objects(self._objects, run, manifest)
             forget()
             return is_new
+        make_directory(self._directory / MANIFESTS)
         try:
             return _push_files(self._directory, run, manifest)
         except OSError as error:
             raise storage_error(error, self._directory / manifest.run) from error
+
+
+def _names_by_record(address: str, directory: Path) -> dict[str, str]:
+    """The names of the runs in a store, each by the digest of what says what it is."""
+    if address:
+        try:
+            runs = runs_in_store(address)
+        except DrivelabError as error:
+            if error.code != "S504":
+                raise
+            runs = []
+        paths = [run / name for run in runs for name in RECORDS]
+    else:
+        paths = [path for depth in ("*", "*/*") for name in RECORDS for path in directory.glob(f"{depth}/{name}")]
+    names = {}
+    for path in paths:
+        # what cannot be read here is not compared
+        with suppress(OSError):
+            if path.parent.name[0] != ".":
+                names[facts_of(path).sha256] = path.parent.name
+    return names
 
 
 def _manifest(run: Path, host: str) -> Manifest:
