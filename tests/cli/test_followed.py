@@ -73,6 +73,21 @@ def test_another_bound_is_asked_about_later_and_details_tell_every_slow_call(
     assert whole.count("at the drive meanwhile") == 20
 
 
+def test_what_the_drive_did_is_told_of_the_calls_that_made_it(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = " ".join(told(capsys, "explain", NAME).split())
+    (work,) = re.findall(r"Each fdatasync made the drive do (.*? flush)", whole)
+    rows = pq.read_table(kept / "calls.parquet").to_pylist()
+    for row in rows:
+        if row["call"] == "write":
+            # from memory, and so long that the program is about them
+            row |= {"call": "pread64", "operation": 0, "latency_ns": 10**9, "fs_in_ns": 10**9}
+    pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(kept / "calls.parquet")), kept / "calls.parquet")
+    whole = " ".join(told(capsys, "explain", NAME).split())
+    assert whole.startswith("python3's 40 pread64 calls")
+    assert f"Each fdatasync made the drive do {work}" in whole
+    assert "Each pread64" not in whole
+
+
 def test_two_are_explained_beside_each_other(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = kept.parent / "20260104T000000Z-followed-python3"
     shutil.copytree(kept, other)

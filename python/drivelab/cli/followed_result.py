@@ -8,8 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from drivelab.analyse.followed_calls import neighbour
 from drivelab.answers.followed import FollowedAnswer
+from drivelab.model.trace import OPERATION_NAMES
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.waterfall import waterfall
 from drivelab.report.followed_calls import (
@@ -82,10 +85,8 @@ def _first(found: FollowedAnswer) -> list[str]:
         processor_words(record.processor_wait_ns, record.duration_ns, software_ns),
     )
     told = [answer_words(found), *filter(None, causes)]
-    main = main_call(found.summaries)
-    work = asked_of_drive(found.explanations[0]) if found.explanations and main is not None else ""
-    if work and main is not None:
-        told.append(f"Each {main.call} made the drive do {work}.")
+    if work := _work(found):
+        told.append(work)
     if found.over_ns:
         told.append(over_words(found.calls["latency_ns"].to_numpy(), found.over_ns))
     followed = found.calls.num_rows
@@ -103,6 +104,25 @@ def _first(found: FollowedAnswer) -> list[str]:
     if (found.record.command_status or 0) > 0:
         told.append(f"{found.record.program} ended with status {found.record.command_status}.")
     return told
+
+
+def _work(found: FollowedAnswer) -> str:
+    """What each of the main calls made the drive do; of those that had it do anything, where the main calls did not."""
+    main = main_call(found.summaries)
+    by_kind = [(_names_of(found, one.operation), one) for one in found.explanations]
+    # whose own work is known comes first, otherwise syncs
+    for names, one in sorted(by_kind, key=lambda kind: main is None or main.call not in kind[0]):
+        if work := asked_of_drive(one):
+            durable = "durable " if one.operation == "durable_write" else ""
+            return f"Each {durable}{' or '.join(names)} made the drive do {work}."
+    return ""
+
+
+def _names_of(found: FollowedAnswer, operation: str) -> list[str]:
+    """The calls that are operations of a kind, those that are most first."""
+    of_kind = found.calls.filter(pc.equal(found.calls["operation"], OPERATION_NAMES.index(operation)))
+    counts = sorted(pc.value_counts(of_kind["call"]).to_pylist(), key=lambda one: -one["counts"])
+    return [one["values"] for one in counts]
 
 
 def _meanwhile(found: FollowedAnswer) -> list[str]:
