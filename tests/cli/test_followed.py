@@ -88,6 +88,27 @@ def test_what_the_drive_did_is_told_of_the_calls_that_made_it(kept: Path, capsys
     assert "Each pread64" not in whole
 
 
+def test_calls_of_unknown_files_are_told_in_the_answer_and_a_few_of_them_in_the_details_only(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = " ".join(told(capsys, "explain", NAME).split())
+    reason = "whose file could not be told, since it was closed or its thread had ended before that was looked up"
+    assert f"That is not all of its I/O: 29 % of the calls are reads and writes {reason}." in whole
+    record = json.loads((kept / "followed.json").read_text())
+    (old,) = record["left_out"]
+    record |= {"left_out": {old: 100}, "of_unknown_files": {"write": 60, "read": 40}}
+    (kept / "followed.json").write_text(json.dumps(record))
+    (row,) = [line for line in told(capsys, "explain", NAME).splitlines() if line.startswith("write ")]
+    assert re.match(r"write +40 of 100 +unknown +unknown +(>=|≥) 33.2 us", row)
+    whole = " ".join(told(capsys, "explain", NAME).split())
+    assert "Those whose file could not be told: 60 write, 40 read." in whole
+    # as few as the loader makes beside many of the program's own
+    rows = pq.read_table(kept / "calls.parquet")
+    pq.write_table(pa.concat_tables([rows] * 150), kept / "calls.parquet")
+    assert "could not be told" not in " ".join(told(capsys, "explain", NAME).split())
+    assert f"100 reads and writes {reason}" in " ".join(told(capsys, "explain", NAME, "--details").split())
+
+
 def test_two_are_explained_beside_each_other(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = kept.parent / "20260104T000000Z-followed-python3"
     shutil.copytree(kept, other)

@@ -37,6 +37,8 @@ class CallSummary:
         Of the latency, as seen in the sample.
     parts_ns : mapping of Part to int
         Sums over all: together they are the sum of the latencies.
+    of_unknown_files : int
+        How many more of this name there were, of which nobody knows whether their file was on the disk.
     """
 
     call: str
@@ -46,10 +48,11 @@ class CallSummary:
     p99_ns: float
     slowest_ns: float
     parts_ns: Mapping[Part, int]
+    of_unknown_files: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        names = ("call", "count", "per_second", "p50_ns", "p99_ns", "slowest_ns")
+        names = ("call", "count", "per_second", "p50_ns", "p99_ns", "slowest_ns", "of_unknown_files")
         return {name: getattr(self, name) for name in names} | {"parts_ns": dict(self.parts_ns)}
 
 
@@ -84,7 +87,9 @@ class SlowCall:
         return told | {"parts_ns": dict(self.parts_ns), "at_drive_ns": dict(self.at_drive_ns)}
 
 
-def call_summaries(operations: pa.Table, duration_ns: int) -> tuple[CallSummary, ...]:
+def call_summaries(
+    operations: pa.Table, duration_ns: int, of_unknown_files: Mapping[str, int] | None = None
+) -> tuple[CallSummary, ...]:
     """The calls by name, those that took most time first.
 
     Parameters
@@ -93,6 +98,8 @@ def call_summaries(operations: pa.Table, duration_ns: int) -> tuple[CallSummary,
         Joined operations with the column ``call``.
     duration_ns : int
         How long the program was followed.
+    of_unknown_files : mapping of str to int, optional
+        By name how many more calls there were whose file nobody knows.
 
     Notes
     -----
@@ -108,7 +115,8 @@ def call_summaries(operations: pa.Table, duration_ns: int) -> tuple[CallSummary,
         parts: dict[Part, int] = {part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}
         if in_layers := int(layers_of(rows).sum()):
             parts[LAYERS] = in_layers
-        found.append(CallSummary(call, latency.size, rate, float(p50), float(p99), float(latency.max()), parts))
+        times = float(p50), float(p99), float(latency.max())
+        found.append(CallSummary(call, latency.size, rate, *times, parts, (of_unknown_files or {}).get(call, 0)))
     return tuple(sorted(found, key=lambda one: -sum(one.parts_ns.values())))
 
 

@@ -78,7 +78,7 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
     awaited = pc.is_in(calls["operation"], pa.array(map(OPERATION_NAMES.index, _SYNCS), calls["operation"].type))
     is_awaited = awaited.to_numpy()
     explanations = tuple(_explanations(record, calls))
-    summaries = call_summaries(calls, record.duration_ns)
+    summaries = call_summaries(calls, record.duration_ns, record.of_unknown_files)
     if any(one.refusal for one in explanations):
         summaries = tuple(replace(one, parts_ns=dict.fromkeys(PARTS, 0)) for one in summaries)
     return FollowedAnswer(

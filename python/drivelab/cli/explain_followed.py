@@ -277,6 +277,7 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
         threads=tuple(sorted(threads)),
         names={thread: name for thread, name in followed.names.items() if thread in threads},
         left_out=dict(counted.left_out),
+        of_unknown_files=dict(counted.of_unknown_files),
         lost_events=calls.lost_events + requests.lost_events,
         unpaired_calls=calls.facts["unfinished"] + calls.facts["unbegun"],
         calls_trace={**calls.facts, "polled_requests": polled_requests(requests.requests, followed.processes)},

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from drivelab.analyse.followed_calls import neighbour
 from drivelab.answers.followed import FollowedAnswer
+from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.trace import OPERATION_NAMES
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.waterfall import waterfall
@@ -20,6 +21,7 @@ from drivelab.report.followed_calls import (
     SOFTWARE,
     answer,
     calls_table,
+    is_told_of_unknown,
     left_out_lines,
     main_call,
     neighbour_words,
@@ -90,7 +92,7 @@ def _first(found: FollowedAnswer) -> list[str]:
     if found.over_ns:
         told.append(over_words(found.calls["latency_ns"].to_numpy(), found.over_ns))
     followed = found.calls.num_rows
-    for reason in (SUBMISSIONS, REGISTERED):
+    for reason in (FILE_UNKNOWN, SUBMISSIONS, REGISTERED):
         beside = found.record.left_out.get(reason, 0)
         share = beside / (beside + followed)
         if share > _BESIDE_TOLD_FROM:
@@ -130,9 +132,13 @@ def _meanwhile(found: FollowedAnswer) -> list[str]:
     return [f"At the drive while it waited for syncs: {', '.join(told)}."] if told else []
 
 
-def _left_out(found: FollowedAnswer) -> list[str]:
+def _left_out(found: FollowedAnswer, *, details: bool = True) -> list[str]:
+    """What does not count; without details nothing of the few files that nobody knows after a program has started."""
     record = found.record
-    told = list(left_out_lines(record.left_out, record.unpaired_calls, record.lost_events))
+    left_out = dict(record.left_out)
+    if not details and not is_told_of_unknown(left_out.get(FILE_UNKNOWN, 0), found.calls.num_rows):
+        left_out.pop(FILE_UNKNOWN, None)
+    told = list(left_out_lines(left_out, record.unpaired_calls, record.lost_events, record.of_unknown_files))
     polled = record.calls_trace.get("polled_requests", 0)
     if polled:
         taken = f"{count_text(polled)} requests of io_uring were taken from the ring by a polling thread (SQPOLL)"
@@ -175,7 +181,8 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     lines += _table_within(table, width, plain)
     lines += [line for meaning in part_meanings(found.summaries) for line in wrapped(meaning, width, plain)]
     lines.append("")
-    remarks = [line for remark in (*_meanwhile(found), *_left_out(found)) for line in wrapped(remark, width, plain)]
+    told = (*_meanwhile(found), *_left_out(found, details=details))
+    remarks = [line for remark in told for line in wrapped(remark, width, plain)]
     lines += remarks if details else remarks[:_REMARK_LINES]
     stories = [wrapped(text, width, plain) for text in _stories(found)]
     shown = stories if details else [told[:_STORY_LINES] for told in stories[:_STORIES_IN_TERMINAL]]

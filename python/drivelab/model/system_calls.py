@@ -27,7 +27,10 @@ SEEK = "lseek"
 SUBMIT_AIO, ENTER_RING = "io_submit", "io_uring_enter"
 
 # why calls do not count that may be of the disk
-CLOSED_BEFORE = "reads and writes of what was closed before it was seen"
+FILE_UNKNOWN = (
+    "reads and writes whose file could not be told, "
+    "since it was closed or its thread had ended before that was looked up"
+)
 
 _X86_64 = {
     "read": 0,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import READ, SYNC, WRITE, RecordedFile, RecordedThread, Recording, deepest, on_files
-from drivelab.model.system_calls import CLOSED_BEFORE
+from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.units import format_count, format_duration_ns
 from drivelab.recordings.waits_between_threads import TimedCalls, waits_between_threads
 from drivelab.store.followed import FollowedFile, StoredFollowed
@@ -49,9 +49,9 @@ def read_followed_calls(stored: StoredFollowed) -> Recording:
         issued again. S506: a table is damaged.
     """
     calls, notes = _issued(_sound(stored), stored.record.files)
-    unseen = stored.record.left_out.get(CLOSED_BEFORE, 0)
+    unseen = stored.record.left_out.get(FILE_UNKNOWN, 0)
     if unseen:
-        notes.append(f"not recorded, and not played: {format_count(unseen)} {CLOSED_BEFORE}")
+        notes.append(f"not recorded, and not played: {format_count(unseen)} {FILE_UNKNOWN}")
     if not calls.num_rows:
         do = "play the commands of its disk: --commands"
         raise DrivelabError("B922", "it holds no call on a file that was seen", where=str(stored.directory), do=do)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from drivelab.model.names import names_in_words
-from drivelab.model.system_calls import CLOSED_BEFORE, READS, SYNCS
+from drivelab.model.system_calls import FILE_UNKNOWN, READS, SYNCS
 from drivelab.model.trace import PART_MEANINGS, PART_TITLES, Part
 from drivelab.report.numerals import count_text, latency_text, number_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
@@ -22,6 +22,8 @@ _NEIGHBOUR_TOLD_FROM = 0.2
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
 _P99_FROM = 100
 _TOLD_AT_MOST = 3
+# from such a share of the calls on those are told of whose file nobody knows: starting a program makes a few
+_UNKNOWN_TOLD_FROM = 0.01
 # a column that a narrow screen can do without
 PER_SECOND = "per s"
 _RING = "io_uring "
@@ -77,6 +79,10 @@ class Summary(Protocol):
     def parts_ns(self) -> Mapping[Part, int]:
         """Sums of the parts."""
 
+    @property
+    def of_unknown_files(self) -> int:
+        """How many more there were whose file nobody knows."""
+
 
 def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
     """Where the time of the program's syncs went, of its writes or reads where it has none, in one sentence.
@@ -93,11 +99,12 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
     main = main_call(summaries)
     if main is None:
         return f"{name} made no call on this disk."
-    told = f"{name}'s {count_text(main.count)} {main.call} calls took {latency_text(main.p50_ns)} at the median, "
+    known = f"{_counted(main)} {main.call} calls{' whose file is known' * _has_unknown(main)}"
+    told = f"{name}'s {known} took {latency_text(main.p50_ns)} at the median, "
     # of fewer calls the slowest one is all that p99 could be
     is_many = main.count >= _P99_FROM
     told += f"{latency_text(main.p99_ns)} at p99" if is_many else f"at most {latency_text(main.slowest_ns)}"
-    if main.count == 1:
+    if main.count == 1 and not _has_unknown(main):
         told = f"{name}'s only {main.call} call took {latency_text(main.p50_ns)}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
 
@@ -109,6 +116,30 @@ def main_call(summaries: Sequence[Summary]) -> Summary | None:
     some = [one for one in summaries if spent[one.call] >= least]
     order = sorted(some, key=lambda one: 0 if one.call in SYNCS else 2 if one.call in READS else 1)
     return order[0] if order else None
+
+
+def _has_unknown(one: Summary) -> bool:
+    """Whether calls of a name are missing in its row that are worth to be told of."""
+    return is_told_of_unknown(one.of_unknown_files, one.count)
+
+
+def is_told_of_unknown(of_unknown_files: int, known: int) -> bool:
+    """Whether calls of unknown files are so many beside those of known ones that the first screen says so."""
+    return of_unknown_files > 0 and of_unknown_files >= _UNKNOWN_TOLD_FROM * (of_unknown_files + known)
+
+
+def _counted(one: Summary) -> str:
+    """How many calls are in a row, and of how many where that is not all: ``248 of 100 003``."""
+    whole = f" of {count_text(one.count + one.of_unknown_files)}" if _has_unknown(one) else ""
+    return f"{count_text(one.count)}{whole}"
+
+
+def _numbers(one: Summary) -> list[str]:
+    """Count, rate, median, p99 and slowest; of less than half of the calls only what bounds them."""
+    rate, slowest = number_text(one.per_second), latency_text(one.slowest_ns)
+    if one.count < one.of_unknown_files:
+        return [_counted(one), f"≥ {rate}", "unknown", "unknown", f"≥ {slowest}"]
+    return [_counted(one), rate, latency_text(one.p50_ns), latency_text(one.p99_ns), slowest]
 
 
 def _shares(parts_ns: Mapping[Part, int]) -> str:
@@ -162,11 +193,7 @@ def calls_table(summaries: Sequence[Summary]) -> Table:
             [
                 [
                     one.call,
-                    count_text(one.count),
-                    number_text(one.per_second),
-                    latency_text(one.p50_ns),
-                    latency_text(one.p99_ns),
-                    latency_text(one.slowest_ns),
+                    *_numbers(one),
                     where(one.parts_ns),
                 ]
                 for one in summaries
@@ -231,15 +258,19 @@ def _of_one(reason: str) -> str:
     return _PLURALS.sub(r"\1", reason).replace("read and write", "read or write")
 
 
-def left_out_lines(left_out: Mapping[str, int], unfinished: int, lost_events: int) -> Iterator[str]:
-    """What does not count, and why; what was lost."""
+def left_out_lines(
+    left_out: Mapping[str, int], unfinished: int, lost_events: int, of_unknown_files: Mapping[str, int]
+) -> Iterator[str]:
+    """What does not count, and why; which calls they were whose file nobody knows; what was lost."""
     told = [f"{count_text(count)} {_of_one(reason) if count == 1 else reason}" for reason, count in left_out.items()]
     if unfinished:
         what = "call without its" if unfinished == 1 else "calls without their"
         told.append(f"{count_text(unfinished)} {what} entry or return")
     if told:
-        # reads and writes of files that could not be named may be of this disk
-        few = " The rows of reads and writes may be too low." if CLOSED_BEFORE in left_out else ""
-        yield f"Left out: {', '.join(told)}.{few}"
+        yield f"Left out: {', '.join(told)}."
+    if FILE_UNKNOWN in left_out and of_unknown_files:
+        # they may be of this disk
+        named = ", ".join(f"{count_text(count)} {call}" for call, count in of_unknown_files.items())
+        yield f"Those whose file could not be told: {named}."
     if lost_events:
         yield f"Lost: {count_text(lost_events)} events of calls."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.trace import TraceConduct
 from drivelab.store import layout
 from drivelab.store.durable import write_json
@@ -82,6 +83,9 @@ class FollowedRecord:
         By name; empty where an older drivelab followed it.
     parents : mapping of int to int
         By thread that was started meanwhile the one that started it.
+    of_unknown_files : mapping of str to int
+        By name of the call how many were left out because nobody knows their file; empty where an older drivelab
+        followed it.
     """
 
     program: str
@@ -102,9 +106,12 @@ class FollowedRecord:
     answer: str = ""
     files: Mapping[str, FollowedFile] = field(default_factory=dict)
     parents: Mapping[int, int] = field(default_factory=dict)
+    of_unknown_files: Mapping[str, int] = field(default_factory=dict)
 
 
 _RECORDS = TypeAdapter(FollowedRecord)
+# what an older drivelab called a reason to leave calls out
+_REASONS_BEFORE = {"reads and writes of what was closed before it was seen": FILE_UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +217,9 @@ def open_followed(directory: Path) -> StoredFollowed:
         if document["schema"] > SCHEMA:
             what = f"it is stored in schema {document['schema']}, and this drivelab reads schemas up to {SCHEMA}"
             raise DrivelabError("S505", what, where=place_of(directory))
-        return StoredFollowed(directory, _RECORDS.validate_python(document))
+        record = _RECORDS.validate_python(document)
+        left_out = {_REASONS_BEFORE.get(reason, reason): count for reason, count in record.left_out.items()}
+        return StoredFollowed(directory, replace(record, left_out=left_out))
     except OSError as error:
         raise DrivelabError("S506", f"it cannot be read: {error.strerror}", where=place_of(file)) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from drivelab.model.system_calls import (
-    CLOSED_BEFORE,
     COPIES,
     COPYING_COMMANDS,
     ENTER_RING,
+    FILE_UNKNOWN,
     OPENS,
     READS,
     SEEK,
@@ -87,6 +87,8 @@ class FollowedCalls:
         Beside it, row by row: call, process, file (empty where it was not seen), is_placed, is_direct.
     left_out : mapping of str to int
         Calls that do not count, by the reason.
+    of_unknown_files : mapping of str to int
+        By name of the call how many of these are left out because nobody knows their file.
     submissions : sequence of dict
         Calls that submit to aio: `with_submissions` makes operations of them.
     sizes : mapping of str to int
@@ -96,6 +98,7 @@ class FollowedCalls:
     operations: pa.Table
     calls: pa.Table
     left_out: Mapping[str, int]
+    of_unknown_files: Mapping[str, int] = field(default_factory=dict)
     submissions: Sequence[dict[str, Any]] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
 
@@ -235,12 +238,14 @@ def operations_of_calls(
             found.change(row["process"], row["result"], row["end_ns"])
     found.sort()
     left_out: Counter[str] = Counter()
+    of_unknown_files: Counter[str] = Counter()
     on_files = np.full(len(rows) + len(asked), _LEFT_OUT, dtype=np.int32)
     for number, row in enumerate(chain(rows, asked)):
         if row["call"] not in skipped:
             place = found.of(row)
             reason = _why_left_out(row, found.known[place], devices)
             left_out.update([reason] if reason else [])
+            of_unknown_files.update([row["call"]] if reason == FILE_UNKNOWN else [])
             on_files[number] = _LEFT_OUT if reason else place
     positions = FilePositions(rows, _OfRows(found.known, on_files[: len(rows)]))
     placed = chain(zip(rows, positions.places(), strict=True), ((row, None) for row in asked))
@@ -251,7 +256,9 @@ def operations_of_calls(
     )
     # what failed submitted nothing
     submissions = [row for row in rows.named(SUBMIT_AIO) if row["result"] > 0]
-    return replace(_tables(operations, left_out), submissions=submissions, sizes=positions.sizes)
+    told = _tables(operations, left_out)
+    unknown = dict(of_unknown_files.most_common())
+    return replace(told, of_unknown_files=unknown, submissions=submissions, sizes=positions.sizes)
 
 
 def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
@@ -300,7 +307,7 @@ def _why_left_out(row: Mapping[str, Any], file: File | None, devices: Collection
     if file is not None and file.device not in devices:
         return ELSEWHERE
     if file is None and row["call"] not in SYNCS:
-        return CLOSED_BEFORE
+        return FILE_UNKNOWN
     return _TOUCHED if row["is_doubtful"] else ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from drivelab.analyse.followed_calls import CallSummary
+from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.trace import PARTS
 from drivelab.report.followed_calls import (
     answer,
@@ -49,18 +50,32 @@ def test_a_table_tells_where_the_time_of_each_call_went() -> None:
 
 
 def test_what_was_left_out_is_told() -> None:
-    assert list(left_out_lines({"calls that failed": 2}, 1, 3)) == [
+    assert list(left_out_lines({"calls that failed": 2}, 1, 3, {})) == [
         "Left out: 2 calls that failed, 1 call without its entry or return.",
         "Lost: 3 events of calls.",
     ]
 
 
 def test_one_call_that_was_left_out_is_told_as_one() -> None:
-    reasons = {"calls that failed": 1, "reads and writes of what was closed before it was seen": 1}
-    (line,) = left_out_lines(reasons, 0, 0)
-    told, few = line.split(". ")
-    assert told == "Left out: 1 call that failed, 1 read or write of what was closed before it was seen"
-    assert few == "The rows of reads and writes may be too low."
+    told, which = left_out_lines({"calls that failed": 1, FILE_UNKNOWN: 1}, 0, 0, {"pread64": 1})
+    assert told == (
+        "Left out: 1 call that failed, 1 read or write whose file could not be told, since it was closed or its thread "
+        "had ended before that was looked up."
+    )
+    assert which == "Those whose file could not be told: 1 pread64."
+
+
+def test_a_row_says_of_how_many_calls_it_is_and_no_median_of_a_few_of_them() -> None:
+    def cells(unknown: int) -> list[str]:
+        (row,) = calls_table([replace(summary("pwrite64", fs_in=9), of_unknown_files=unknown)]).rows
+        return [cell.text.replace("\u00a0", " ").replace("\u202f", " ") for cell in row]
+
+    # what a program does while it starts
+    assert cells(11)[1:6] == ["1 200", "40.0", "1.00 ms", "5.00 ms", "9.00 ms"]
+    assert cells(300)[1:6] == ["1 200 of 1 500", "40.0", "1.00 ms", "5.00 ms", "9.00 ms"]
+    assert cells(1201)[1:6] == ["1 200 of 2 401", "≥ 40.0", "unknown", "unknown", "≥ 9.00 ms"]
+    told = answer("storm", [replace(summary("pwrite64", fs_in=9), of_unknown_files=1201)]).replace("\u202f", " ")
+    assert told.startswith("storm's 1 200 of 2 401 pwrite64 calls whose file is known took 1.00")
 
 
 def test_another_program_at_the_drive_is_told_as_the_cause() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from drivelab.model.system_calls import RING_FILE, call_numbers
+from drivelab.model.system_calls import FILE_UNKNOWN, RING_FILE, call_numbers
 from drivelab.run.following.seen_file import SeenFile, seen_file
 from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
 
@@ -100,11 +100,12 @@ def test_what_does_not_count_is_counted_by_its_reason() -> None:
     assert json.loads(json.dumps(found.left_out)) == {
         "calls on sockets, pipes and the like": 1,
         "calls on files elsewhere": 1,
-        "reads and writes of what was closed before it was seen": 1,
+        FILE_UNKNOWN: 1,
         "calls that failed": 1,
         "calls of io_uring, which this kernel does not tell apart": 1,
         "calls that lost events touch": 1,
     }
+    assert found.of_unknown_files == {"write": 1}
 
 
 def test_a_sync_of_a_file_that_was_not_seen_counts_since_only_files_are_synced() -> None:
@@ -183,7 +184,7 @@ def test_a_request_on_the_only_file_that_the_rings_know_is_of_that_file() -> Non
         pa.Table.from_pylist(requests),
     )
     assert found.calls["file"].to_pylist() == ["/a"]
-    assert found.left_out == {"reads and writes of what was closed before it was seen": 1}
+    assert found.left_out == {FILE_UNKNOWN: 1}
 
 
 def test_a_million_calls_are_not_held_as_python_objects(monkeypatch: pytest.MonkeyPatch) -> None:
