@@ -109,6 +109,36 @@ def test_calls_of_unknown_files_are_told_in_the_answer_and_a_few_of_them_in_the_
     assert f"100 reads and writes {reason}" in " ".join(told(capsys, "explain", NAME, "--details").split())
 
 
+@pytest.mark.parametrize(
+    ("trace", "lost", "words", "rate"),
+    [
+        ({"source": "BPF", "recorded": 300}, 100, "Of the 75 % of calls that were recorded, python3's 40 ", 597),
+        ({"source": "trace events", "recorded": 300}, 200, "Of the 75 % of calls that were recorded, python3's", 597),
+        ({"source": "BPF", "recorded": 10**6}, 1, "Of the 99 % of calls that were recorded, python3's 40 ", 597),
+        ({"source": "BPF", "recorded": 1}, 10**6, "Of the less than 1 % of calls that were recorded, p", 597),
+        (
+            {"source": "BPF", "recorded": 3, "recorded_until_ns": 40_000_000},
+            1,
+            "Of the 75 % of calls that were recorded, until 40.0 ms of 67.0 ms, python3's 40 fdatasync",
+            1000,
+        ),
+        # one of an older drivelab: of 80 calls and 32 that were left out
+        ({}, 224, "Of the 50 % of calls that were recorded, python3's 40 ", 597),
+    ],
+)
+def test_an_answer_begins_with_the_share_of_calls_that_it_is_about(
+    kept: Path, capsys: pytest.CaptureFixture[str], trace: dict[str, Any], lost: int, words: str, rate: int
+) -> None:
+    file = kept / "followed.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"calls_trace": trace, "lost_events": lost}))
+    text = told(capsys, "explain", NAME).replace("\u00a0", " ").replace("\u202f", " ")
+    assert " ".join(text.split()).startswith(words)
+    assert re.search("^call +calls recorded ", text, re.M)
+    found = json.loads(told(capsys, "explain", NAME, "--json"))
+    assert found["recorded_share"] < 1
+    assert {round(one["per_second"]) for one in found["calls"]} == {rate}
+
+
 def test_two_are_explained_beside_each_other(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = kept.parent / "20260104T000000Z-followed-python3"
     shutil.copytree(kept, other)

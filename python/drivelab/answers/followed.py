@@ -61,6 +61,24 @@ class FollowedAnswer:
         """Why nothing can be said of where the time went; empty where it can."""
         return next((one.refusal for one in self.explanations if one.refusal), "")
 
+    @property
+    def recorded_share(self) -> float:
+        """Which part of the program's calls was recorded, as far as is known; 1 where none was lost."""
+        trace = self.record.calls_trace
+        # BPF loses calls whole, and a trace of events loses entries and returns
+        lost = self.record.lost_events if trace.get("source") == "BPF" else (self.record.lost_events + 1) // 2
+        recorded = trace.get("recorded", self.calls.num_rows + sum(self.record.left_out.values()))
+        return float(recorded / max(1, recorded + lost)) if lost else 1.0
+
+    @property
+    def recorded_until_ns(self) -> int:
+        """For how long calls were recorded: until memory was full, otherwise for all the time of following."""
+        return _recorded_until_ns(self.record)
+
+
+def _recorded_until_ns(record: FollowedRecord) -> int:
+    return record.calls_trace.get("recorded_until_ns") or record.duration_ns
+
 
 def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, over_ns: int = 0) -> FollowedAnswer:
     """What a program comes to.
@@ -78,7 +96,7 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
     awaited = pc.is_in(calls["operation"], pa.array(map(OPERATION_NAMES.index, _SYNCS), calls["operation"].type))
     is_awaited = awaited.to_numpy()
     explanations = tuple(_explanations(record, calls))
-    summaries = call_summaries(calls, record.duration_ns, record.of_unknown_files)
+    summaries = call_summaries(calls, _recorded_until_ns(record), record.of_unknown_files)
     if any(one.refusal for one in explanations):
         summaries = tuple(replace(one, parts_ns=dict.fromkeys(PARTS, 0)) for one in summaries)
     return FollowedAnswer(

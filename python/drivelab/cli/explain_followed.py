@@ -236,6 +236,7 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
         | set(pc.unique(calls.calls["thread"]).to_pylist())
         | set(calls.forks["child"].to_pylist())
     )
+    recorded = calls.calls.num_rows + (requests.requests.num_rows if requests.requests is not None else 0)
     # of a million calls they are 77 MB, which nobody needs any more
     followed.calls = calls = replace(calls, calls=calls.calls.schema.empty_table())
     give_memory_back()
@@ -280,7 +281,11 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
         of_unknown_files=dict(counted.of_unknown_files),
         lost_events=calls.lost_events + requests.lost_events,
         unpaired_calls=calls.facts["unfinished"] + calls.facts["unbegun"],
-        calls_trace={**calls.facts, "polled_requests": polled_requests(requests.requests, followed.processes)},
+        calls_trace={
+            **calls.facts,
+            "recorded": recorded,
+            "polled_requests": polled_requests(requests.requests, followed.processes),
+        },
         command_status=followed.status,
         files=dict(_files(followed.files, counted.sizes)),
         parents=dict(zip(*(calls.forks[name].to_pylist() for name in ("child", "parent")), strict=True)),

@@ -28,6 +28,7 @@ from drivelab.report.followed_calls import (
     over_words,
     part_meanings,
     processor_words,
+    recorded_words,
     slowest_table,
     story,
 )
@@ -55,7 +56,7 @@ _BESIDE_TOLD_FROM = 0.1
 def followed_joint(found: FollowedAnswer) -> Joint:
     """What a program came to, as a report."""
     traced = [TracedCombination(one, one.label, (found.calls,), (found.events,)) for one in found.explanations]
-    calls = calls_table(found.summaries)
+    calls = calls_table(found.summaries, is_whole=found.recorded_share == 1)
     tables = (
         replace(calls, caption=" ".join((f"{calls.caption}.", *_left_out(found)))),
         slowest_table(_stories(found)),
@@ -75,7 +76,8 @@ def followed_joint(found: FollowedAnswer) -> Joint:
 
 def answer_words(found: FollowedAnswer) -> str:
     """Where the time went, in one sentence."""
-    return answer(found.record.program, found.summaries, found.refusal)
+    recorded = recorded_words(found.recorded_share, found.recorded_until_ns, found.record.duration_ns)
+    return answer(found.record.program, found.summaries, found.refusal, recorded)
 
 
 def _first(found: FollowedAnswer) -> list[str]:
@@ -168,6 +170,7 @@ def followed_document(found: FollowedAnswer, directory: Path, page: Path | None)
         "explanations": [one.to_json() for one in found.explanations],
         "left_out": dict(found.record.left_out),
         "lost_events": found.record.lost_events,
+        "recorded_share": found.recorded_share,
         "calls_trace": dict(found.record.calls_trace),
     }
 
@@ -177,7 +180,8 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     console = make_console()
     width, plain = console.width, not console.encoding.startswith("utf")
     lines = [line for sentence in _first(found) for line in wrapped(sentence, width, plain)] + [""]
-    table = calls_table(found.summaries if details else found.summaries[:_CALLS_IN_TERMINAL])
+    summaries = found.summaries if details else found.summaries[:_CALLS_IN_TERMINAL]
+    table = calls_table(summaries, is_whole=found.recorded_share == 1)
     lines += _table_within(table, width, plain)
     lines += [line for meaning in part_meanings(found.summaries) for line in wrapped(meaning, width, plain)]
     lines.append("")

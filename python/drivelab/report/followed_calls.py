@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -84,7 +85,7 @@ class Summary(Protocol):
         """How many more there were whose file nobody knows."""
 
 
-def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
+def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded: str = "") -> str:
     """Where the time of the program's syncs went, of its writes or reads where it has none, in one sentence.
 
     Parameters
@@ -95,6 +96,8 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
         Its calls by name, those that took most time first.
     refusal : str
         Why nothing can be said of where the time went; empty where it can.
+    recorded : str
+        From `recorded_words`: which part of its calls the sentence is about; empty where that is all.
     """
     main = main_call(summaries)
     if main is None:
@@ -106,7 +109,25 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "") -> str:
     told += f"{latency_text(main.p99_ns)} at p99" if is_many else f"at most {latency_text(main.slowest_ns)}"
     if main.count == 1 and not _has_unknown(main):
         told = f"{name}'s only {main.call} call took {latency_text(main.p50_ns)}"
+    told = f"{recorded}{told}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
+
+
+def recorded_words(share: float, until_ns: int, duration_ns: int) -> str:
+    """How an answer begins that is about a part of the calls; empty where none was lost.
+
+    Parameters
+    ----------
+    share : float
+        Which part of the calls was recorded.
+    until_ns, duration_ns : int
+        For how long calls were recorded, and how long the program was followed.
+    """
+    if share >= 1:
+        return ""
+    percent = f"{math.floor(100 * share)} %" if share >= 0.01 else "less than 1 %"
+    until = f", until {latency_text(until_ns)} of {latency_text(duration_ns)}" if until_ns < duration_ns else ""
+    return f"Of the {percent} of calls that were recorded{until}, "
 
 
 def main_call(summaries: Sequence[Summary]) -> Summary | None:
@@ -178,9 +199,9 @@ def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
         yield f"Software is {names_in_words([_SHORT[part] for part in SOFTWARE])} together; {'; '.join(told)}."
 
 
-def calls_table(summaries: Sequence[Summary]) -> Table:
-    """The calls by name."""
-    names = ("calls", PER_SECOND, "median", "p99", "slowest")
+def calls_table(summaries: Sequence[Summary], *, is_whole: bool = True) -> Table:
+    """The calls by name; where some were lost the table is not whole, and its head says so."""
+    names = ("calls" if is_whole else "calls recorded", PER_SECOND, "median", "p99", "slowest")
     return Table(
         key="followed-calls",
         title="The calls of the program",
