@@ -331,6 +331,17 @@ def test_ctrl_c_ends_following_and_not_the_program(drivelab: Drivelab, mounted: 
     writer.communicate()
 
 
+def test_joining_many_calls_is_told_and_an_interruption_leaves_nothing(drivelab: Drivelab, mounted: Path) -> None:
+    reads = f"import os; f = os.open({str(mounted / 'log')!r}, os.O_RDWR | os.O_CREAT); os.write(f, b'x')\n"
+    reads += "for _ in range(300_000): os.pread(f, 1, 0)\nos.fsync(f)"
+    following = drivelab.start("explain", "--path", str(mounted), "--command", "--", sys.executable, "-c", reads)
+    wait_for_line(following, "joining 300 ")
+    following.send_signal(signal.SIGINT)
+    following.communicate()
+    assert following.returncode == 128 + signal.SIGINT
+    assert list(drivelab.runs.iterdir()) == []
+
+
 def wait_for_size(path: Path, size_bytes: int) -> None:
     """Wait until a file has grown so far."""
     while path.stat().st_size < size_bytes:

@@ -33,6 +33,8 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trace import TraceConduct
 from drivelab.model.units import parse_duration_ns
 from drivelab.report.html import FILE_NAME
+from drivelab.report.numerals import count_text
+from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.run.following.containers import processes_of_container
 from drivelab.run.following.follow import Followed, follow, place_of
 from drivelab.run.following.processes import (
@@ -64,6 +66,8 @@ from drivelab.trace.submissions import polled_requests
 
 # options that say something of a program that is followed; all others are of I/O that drivelab makes itself
 _OF_FOLLOWED = ("what", "pid", "path", "container", "is_command", "over", "runtime", "out", "details", "as_json")
+# which take a second or two
+_JOINING_TOLD_FROM = 100_000
 _OF_STORED = ("what", "over", "details", "as_json")
 _OF_BOTH = ("what", "as_json")
 
@@ -109,11 +113,12 @@ def explain_followed(options: ExplainOptions) -> int:
                 # what a command prints would be drawn over
                 shown=shown if command is None else None,
             )
+        _tell_of_joining(followed)
         stored = _kept(name, facts, followed, began, directory)
         # its calls are those that were stored
         del followed
         give_memory_back()
-    except DrivelabError:
+    except (DrivelabError, KeyboardInterrupt):
         # nothing in it answers anything, and it is this command's own
         shutil.rmtree(directory, ignore_errors=True)
         raise
@@ -222,6 +227,15 @@ def _named_processes(options: ExplainOptions) -> list[int]:
     assert options.pid is not None
     require_process(options.pid)
     return with_descendants(options.pid)
+
+
+def _tell_of_joining(followed: Followed) -> None:
+    """Say that many calls take a while, and that they are not stored before."""
+    count = followed.calls.calls.num_rows
+    if count >= _JOINING_TOLD_FROM:
+        counted = terminal_text(count_text(count), plain=True)
+        told = f"joining {counted} calls with the commands of {followed.disk}; Ctrl-C gives them up, and keeps nothing"
+        print(told, file=sys.stderr, flush=True)
 
 
 def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, directory: Path) -> StoredFollowed:
