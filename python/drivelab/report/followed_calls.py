@@ -27,7 +27,8 @@ _TOLD_AT_MOST = 3
 _UNKNOWN_TOLD_FROM = 0.01
 # a column that a narrow screen can do without
 PER_SECOND = "per s"
-_RING = "io_uring "
+# until when what is submitted lasts, by how the names of its calls begin
+_SUBMITTED = {"io_uring": "the kernel has posted the completion", "aio": "its last bio has ended"}
 # what took less beside the call with the most is not what the program was about
 _MAIN_FROM = 0.02
 _SHORT: Mapping[Part, str] = {
@@ -193,8 +194,9 @@ def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
     """What the parts of software are that the table names: by their names alone nobody knows them."""
     named = " ".join(where(one.parts_ns) for one in summaries)
     told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in SOFTWARE if f"{_SHORT[part]} " in named]
-    if any(one.call.startswith(_RING) for one in summaries):
-        yield "io_uring: until the kernel has posted the completion, and not until the program looks for it."
+    for way, end in _SUBMITTED.items():
+        if any(one.call.startswith(f"{way} ") for one in summaries):
+            yield f"{way}: until {end}, and not until the program looks for it."
     if told:
         yield f"Software is {names_in_words([_SHORT[part] for part in SOFTWARE])} together; {'; '.join(told)}."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from drivelab.analyse.followed_calls import CallSummary
 from drivelab.model.system_calls import FILE_UNKNOWN
@@ -100,6 +101,20 @@ def test_how_many_calls_took_longer_than_asked_is_told_with_their_share_of_the_t
     told = over_words(latency, 5_000_000).replace("\u00a0", " ")
     assert told == "4 of 100 calls took longer than 5.00 ms: 20 % of the time."
     assert over_words(latency, 9_000_000).startswith("0 of 100 calls took longer than 9.00")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            "io_uring read",
+            "io_uring: until the kernel has posted the completion, and not until the program looks for it.",
+        ),
+        ("aio write", "aio: until its last bio has ended, and not until the program looks for it."),
+    ],
+)
+def test_what_is_submitted_lasts_until_it_is_done_and_not_until_the_program_looks(call: str, words: str) -> None:
+    assert list(part_meanings([summary(call, device=9)])) == [words]
 
 
 def test_parts_of_software_are_explained_where_the_table_names_them() -> None:
