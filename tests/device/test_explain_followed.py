@@ -192,6 +192,26 @@ def test_a_thread_of_a_child_that_runs_already_is_followed_to_its_end(
     assert writer.returncode == 0
 
 
+def test_several_processes_are_followed_together(explain: Explain, mounted: Path) -> None:
+    files = [mounted / "first", mounted / "second"]
+    programs = [subprocess.Popen([sys.executable, "-c", BUSY, str(file)]) for file in files]
+    try:
+        for file in files:
+            while not file.exists():
+                pass
+        named = [word for one in programs for word in ("--pid", str(one.pid))]
+        found = explain(*named, "--runtime", "1s")
+        rows = pq.read_table(Path(found["directory"]) / "calls.parquet")
+        assert set(rows["file"].to_pylist()) == set(map(str, files))
+        assert set(rows["process"].to_pylist()) == {one.pid for one in programs}
+        # both are called python, and that once
+        assert "+" not in found["program"]
+    finally:
+        for one in programs:
+            one.kill()
+            one.wait()
+
+
 # a bio is nearly always under way when its tracing begins
 BUSY = """
 import os, sys

@@ -25,6 +25,7 @@ def test_an_option_that_a_followed_program_has_no_use_for_is_refused(drivelab: D
     ("arguments", "code", "words"),
     [
         (("--pid", "4194304"), "R442", "there is no process"),
+        (("--pid", "1", "--pid", "4194304"), "R442", "there is no process 4194304"),
         (("--pid", "2"), "R442", "a thread of the kernel"),
         (("--container", "no-such-container"), "R442", "no container or control group no-such-container has"),
         (("--path", "{folder}/nobody"), "R443", "no program has"),

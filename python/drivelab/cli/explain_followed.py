@@ -74,7 +74,7 @@ _OF_BOTH = ("what", "as_json")
 
 def is_followed(options: ExplainOptions) -> bool:
     """Whether a program is to be followed."""
-    return options.is_command or any(one is not None for one in (options.pid, options.path, options.container))
+    return options.is_command or bool(options.pid) or options.path is not None or options.container is not None
 
 
 def explain_followed(options: ExplainOptions) -> int:
@@ -95,7 +95,7 @@ def explain_followed(options: ExplainOptions) -> int:
     if os.geteuid() != 0:
         raise DrivelabError("R430", "the system calls of programs can be traced by root only")
     facts, pids = _subject(options)
-    name = os.path.basename(words[0]) if words else options.container or name_of(pids[0])
+    name = os.path.basename(words[0]) if words else options.container or _name_of_processes(options.pid or pids[:1])
     began = datetime.now(UTC)
     directory = create_followed(Path(options.out) if options.out else default_parent(), name, began)
     try:
@@ -166,7 +166,7 @@ def _show(found: FollowedAnswer, directory: Path, page: Path | None, options: Ex
 
 def _require_one(options: ExplainOptions) -> None:
     given = {"--pid": options.pid, "--container": options.container, "--command": options.is_command}
-    named = [name for name, value in given.items() if value not in (None, False)]
+    named = [name for name, value in given.items() if value not in (None, False, [])]
     if len(named) > 1:
         raise DrivelabError("U004", f"{' and '.join(named)} name two programs", where="drivelab explain")
     _require_only(options, _OF_FOLLOWED, "is for I/O that drivelab makes, and a program is followed")
@@ -209,7 +209,7 @@ def _subject(options: ExplainOptions) -> tuple[TargetFacts, list[int]]:
         facts = resolve_target(options.path or os.getcwd())
         traced_device(facts)
         return facts, []
-    if options.pid is not None or options.container is not None:
+    if options.pid or options.container is not None:
         pids = _named_processes(options)
         facts = resolve_target(options.path) if options.path else place_of(pids)
         traced_device(facts)
@@ -221,12 +221,18 @@ def _subject(options: ExplainOptions) -> tuple[TargetFacts, list[int]]:
 
 
 def _named_processes(options: ExplainOptions) -> list[int]:
-    """Those of a container, or one with all that it has started."""
+    """Those of a container, or some with all that they have started."""
     if options.container is not None:
         return processes_of_container(options.container)
-    assert options.pid is not None
-    require_process(options.pid)
-    return with_descendants(options.pid)
+    for pid in options.pid:
+        require_process(pid)
+    # one may have started another
+    return list(dict.fromkeys(one for pid in options.pid for one in with_descendants(pid)))
+
+
+def _name_of_processes(pids: Sequence[int]) -> str:
+    """What programs are called; several of one name are one."""
+    return "+".join(dict.fromkeys(map(name_of, pids)))
 
 
 def _tell_of_joining(followed: Followed) -> None:

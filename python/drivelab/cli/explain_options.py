@@ -54,7 +54,9 @@ class ExplainOptions:
         ),
     ] = field(default_factory=list)
 
-    pid: Annotated[int | None, _program("Follow this process, its threads and children.", min=1)] = None
+    pid: Annotated[
+        list[int], _program("Follow this process, its threads and children; may be given several times.", min=1)
+    ] = field(default_factory=list)
     path: Annotated[
         str | None, _program("Follow whoever has this file open, or a file below this directory.", metavar="FILE|DIR")
     ] = None
