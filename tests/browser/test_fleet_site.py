@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, Page
 
@@ -196,3 +197,22 @@ def test_list_and_comparison_fit_the_page(chromium: Browser, site: Path, width: 
     assert page.evaluate("document.querySelector('dialog').getBoundingClientRect().right") <= width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
+
+
+def test_what_one_side_lacks_is_said(chromium: Browser, tmp_path: Path) -> None:
+    runs = write_fleet(tmp_path / "runs", list(made_up_drives(2)))
+    trials = pq.read_table(runs[1] / "trials.parquet")  # type: ignore[no-untyped-call]
+    pq.write_table(trials.slice(0, 10), runs[1] / "trials.parquet")  # type: ignore[no-untyped-call]
+    comparison = compare_runs(*([open_run(one)] for one in runs))
+    assert run(["fleet", "site", str(tmp_path / "runs"), "--out", str(tmp_path / "site"), "--no-run-pages"]) == 0
+    page = chromium.new_page()
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    compared(page, runs[0].name, runs[1].name)
+    # one size alone is judged by another number than several sizes are
+    both = len({tuple(row.levels.items()) for row in comparison.rows})
+    assert f"Of {both} combinations the judged number is left out: only one side has it." in page.inner_text("#told")
+    said = f"BASE has {len(comparison.only_base)} combinations that NEW lacks."
+    assert page.inner_text("#told").endswith(said)
+    page.click("#swap")
+    assert page.inner_text("#told").endswith(said.replace("BASE", "x").replace("NEW", "BASE").replace("x", "NEW"))
+    page.close()

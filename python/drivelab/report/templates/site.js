@@ -102,6 +102,19 @@
     const words = parts.filter(([, count]) => count).map(([verdict, count]) => `${count} ${verdict}`);
     return `Of ${counted(judged.length, "judged number")} of NEW: ${words.join(", ")}.`;
   };
+  // what a comparison of numbers that both sides have does not show
+  const unjudged = (of, sides, found) => {
+    const judged = new Set(found.filter((row) => row.isJudged).map((row) => row.combination));
+    const have = (place) => sides.every((side) => (side.way[place] ?? null) !== null);
+    const count = of.combinations.filter((_, place) => have(place) && !judged.has(place)).length;
+    return count ? [`Of ${counted(count, "combination")} the judged number is left out: only one side has it.`] : [];
+  };
+  const lacking = (of, sides) => sides.flatMap((side, which) => {
+    const [own, its] = [side, sides[1 - which]].map((one) => one.way.map((way) => (way ?? null) !== null));
+    const count = of.combinations.filter((_, place) => own[place] && !its[place]).length;
+    const [name, other] = which ? ["NEW", "BASE"] : ["BASE", "NEW"];
+    return count ? [`${name} has ${counted(count, "combination")} that ${other} lacks.`] : [];
+  });
   const made = (name, properties) => Object.assign(document.createElement(name), properties);
   const cell = (textContent, className = "", title = "") => made("td", { textContent, className, title });
   const withEnds = (element, ends) => {
@@ -149,7 +162,7 @@
     const isOfDrives = byId("all-runs").checked && !byId("of-drives").hidden;
     const sides = ticked.map((row) => sideOf(row, isOfDrives));
     const found = isAlike ? twoSides.compared(data.rules, of, ...sides) : [];
-    byId("told").textContent = isAlike ? answer(found, sides)
+    byId("told").textContent = isAlike ? [answer(found, sides), ...unjudged(of, sides, found), ...lacking(of, sides)].join(" ")
       : "These are runs of different experiments: they have no number in common.";
     byId("sides").replaceChildren(...ticked.flatMap((row, place) => [
       made("dt", { textContent: `${["BASE", "NEW"][place]}: ${row.element.dataset.run}` }),
