@@ -122,7 +122,11 @@ def test_a_bucket_is_no_place_to_measure(
     bucket: Bucket, asked: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked("push", CHECK, "--to", store_of(bucket))
-    assert "error[S518]" in asked("resume", f"{store_of(bucket)}/{CHECK.name}")[2]
+    for named in (f"{store_of(bucket)}/{CHECK.name}", "LAST"):
+        monkeypatch.setenv("DRIVELAB_RUNS", store_of(bucket))
+        told = asked("resume", named)[2]
+        assert "error[S518] a run in a store is resumed on the computer that began it" in told
+    monkeypatch.delenv("DRIVELAB_RUNS")
     status, _, err = asked("export", "fio", f"{store_of(bucket)}/{CHECK.name}")
     assert (status, "error[U014]" in err) == (2, True)
     monkeypatch.setenv("DRIVELAB_RUNS", store_of(bucket))

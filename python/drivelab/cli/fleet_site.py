@@ -58,7 +58,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="RUN_OR_DIR",
-            help="Runs, directories that hold runs, or a fleet; all runs that are kept here by default.",
+            help="Runs, a fleet, or directories or stores (s3://BUCKET/PREFIX) of runs; else all that are kept here.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the site is made, or made again.")] = Path("site"),

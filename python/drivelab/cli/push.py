@@ -30,7 +30,8 @@ def command(
     A run is there whole or not at all. One that is there already is left alone, and another one of its name is never
     replaced. What was cut off goes on when it is typed again. Reports are not put there: they can be made of the runs.
 
-    Runs are read there by 'drivelab runs', 'report', 'compare', 'sql' and 'fleet report'.
+    Runs are read there by 'drivelab runs', 'report', 'compare', 'sql' and 'fleet report', and by 'history' with
+    DRIVELAB_RUNS=STORE.
 
     Raises
     ------

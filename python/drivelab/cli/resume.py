@@ -46,7 +46,7 @@ def command(
     """
     directory = find_run(run).absolute()
     if is_cached(directory):
-        raise DrivelabError("S518", f"{run} is not gone on with where it is", where="drivelab resume")
+        raise DrivelabError("S518", "a run in a store is resumed on the computer that began it", where=run)
     stored = open_run(directory)
     require_own(stored, is_trusted=trust)
     # whatever could be wrong with it is told before anything is touched
