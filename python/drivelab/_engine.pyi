@@ -220,6 +220,8 @@ class CallProbe:
         How long the thread that empties the rings sleeps between two rounds.
     memory_limit_bytes : int
         What may be kept in memory.
+    dispensable : sequence of int
+        Numbers of calls that are left out before others, once seven eighths of the memory are full.
 
     Raises
     ------
@@ -235,6 +237,7 @@ class CallProbe:
         buffer_bytes: int,
         interval_ns: int,
         memory_limit_bytes: int,
+        dispensable: Sequence[int],
     ) -> None: ...
     def follow(self, threads: Sequence[int]) -> None:
         """Follow threads, and those that they start from now on.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 from drivelab.model.system_calls import call_numbers
@@ -105,6 +106,20 @@ def test_what_has_no_room_is_lost_and_counted(tmp_path: Path, monkeypatch: pytes
     assert found.calls.num_rows == 0
     assert found.lost_events > 0
     assert found.facts["gaps"] > 0
+
+
+def test_where_memory_is_full_what_is_left_out_is_counted_to_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls_by_bpf, "ROOM_BYTES", 72 * 1600)
+    found = recorded(tmp_path)
+    kept = found.calls["number"].to_pylist().count(PREAD)
+    # an eighth is for calls that tell more than reads
+    assert kept <= 1400
+    assert kept + found.lost_events == READS * (THREADS + CHILDREN)
+    ends = sorted(found.calls.filter(pc.equal(found.calls["number"], PREAD))["end_ns"].to_pylist())
+    assert ends[0] < found.facts["recorded_until_ns"] <= time.monotonic_ns()
+    assert (found.facts["gaps"], found.forks.num_rows) == (1, THREADS + CHILDREN)
 
 
 def test_the_newest_calls_are_those_since_the_look_before(tmp_path: Path) -> None:

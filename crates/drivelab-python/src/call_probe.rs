@@ -27,7 +27,8 @@ impl CallProbe {
 #[pymethods]
 impl CallProbe {
     #[new]
-    #[pyo3(signature = (numbers, *, fork_format, buffer_bytes, interval_ns, memory_limit_bytes))]
+    #[pyo3(signature = (numbers, *, fork_format, buffer_bytes, interval_ns, memory_limit_bytes, dispensable))]
+    #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     fn new(
         py: Python<'_>,
         numbers: Vec<u32>,
@@ -35,9 +36,11 @@ impl CallProbe {
         buffer_bytes: usize,
         interval_ns: u64,
         memory_limit_bytes: usize,
+        dispensable: Vec<u32>,
     ) -> PyResult<Self> {
         let interval = Duration::from_nanos(interval_ns);
-        let options = Options { numbers, fork_format, buffer_bytes, interval, memory_limit_bytes };
+        let options =
+            Options { numbers, fork_format, buffer_bytes, interval, memory_limit_bytes, dispensable };
         let probe = py.detach(|| Probe::attach(&options))?;
         Ok(Self { probe: Mutex::new(Some(probe)) })
     }
@@ -63,7 +66,12 @@ impl CallProbe {
         let probe = probe.ok_or_else(|| PyRuntimeError::new_err("it was stopped before"))?;
         let found = py.detach(|| probe.stop());
         let told = json!({
-            "facts": { "unfinished": found.unfinished, "unbegun": found.unbegun, "gaps": found.gaps },
+            "facts": {
+                "unfinished": found.unfinished,
+                "unbegun": found.unbegun,
+                "gaps": found.gaps,
+                "recorded_until_ns": found.recorded_until_ns,
+            },
             "lost_events": found.lost,
             "names": found.names,
         });

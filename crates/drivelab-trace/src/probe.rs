@@ -20,8 +20,11 @@ use crate::events::format::EventFormat;
 mod assembler;
 mod kernel;
 mod programs;
+mod recorded;
 mod ring;
 use kernel::{Map, MapKind, Program, ProgramKind};
+pub use recorded::Recorded;
+use recorded::Room;
 use ring::Ring;
 
 // no machine has calls with higher numbers
@@ -80,26 +83,8 @@ pub struct Options {
     pub interval: Duration,
     /// What may be kept in memory.
     pub memory_limit_bytes: usize,
-}
-
-/// What was recorded.
-#[derive(Debug, Default)]
-pub struct Recorded {
-    /// Calls, in the order in which they began.
-    pub calls: Vec<Call>,
-    /// Threads and processes that were started: by whom, and who.
-    pub forks: Vec<(u32, u32)>,
-    /// Names of threads that have ended.
-    pub names: Vec<(u32, String)>,
-    /// Calls, threads and names that there was no room for.
-    pub lost: u64,
-    /// How often some were lost between two looks.
-    pub gaps: u64,
-    /// Calls that had not returned at the end.
-    pub unfinished: u64,
-    /// Returns of calls that began before their thread was followed.
-    pub unbegun: u64,
-    newest: Option<usize>,
+    /// Calls that are left out before others, once most of the memory is full.
+    pub dispensable: Vec<u32>,
 }
 
 /// Records calls until it is stopped or dropped.
@@ -183,8 +168,8 @@ impl CallProbe {
         recorded.unfinished = opens.filter(|open| open.state == IN_CALL.cast_unsigned()).count() as u64;
         recorded.unbegun = self.maps.count(UNBEGUN);
         let misses = self.programs.iter().map(Program::misses).sum::<u64>();
-        recorded.lost = self.maps.count(LOST) + misses;
-        recorded.gaps += u64::from(misses > 0);
+        recorded.lost += self.maps.count(LOST) + misses;
+        recorded.gaps += u64::from(misses > 0) + u64::from(recorded.recorded_until_ns.is_some());
         recorded
     }
 
@@ -200,7 +185,7 @@ impl CallProbe {
     /// A thread that empties the rings until the end.
     fn emptied(&self, mut rings: Vec<Ring>, options: Options) -> io::Result<JoinHandle<()>> {
         let (recorded, is_ending) = (Arc::clone(&self.recorded), Arc::clone(&self.is_ending));
-        let (maps, calls_max) = (Arc::clone(&self.maps), options.memory_limit_bytes / size_of::<Call>());
+        let (maps, room) = (Arc::clone(&self.maps), Room::of(&options));
         thread::Builder::new().name("drivelab-calls".into()).spawn(move || {
             let mut lost = 0;
             be_prompt();
@@ -210,9 +195,7 @@ impl CallProbe {
                 let mut most_bytes = 0;
                 let mut kept = locked(&recorded);
                 for ring in &mut rings {
-                    if kept.calls.len() < calls_max {
-                        most_bytes = most_bytes.max(ring.empty(|record| kept.keep(record)));
-                    }
+                    most_bytes = most_bytes.max(ring.empty(|record| kept.keep(record, &room)));
                 }
                 let lost_now = maps.count(LOST);
                 kept.gaps += u64::from(lost_now > std::mem::replace(&mut lost, lost_now));
@@ -235,24 +218,6 @@ impl Drop for CallProbe {
 impl Maps {
     fn count(&self, which: i32) -> u64 {
         self.counts.get(which.cast_unsigned()).unwrap_or(0)
-    }
-}
-
-impl Recorded {
-    fn keep(&mut self, record: Record) {
-        let Record { start_ns, end_ns, arguments, result, thread, number } = record;
-        match number {
-            programs::STARTED => self.forks.push((thread, arguments[0] as u32)),
-            programs::ENDED => {
-                let bytes: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
-                let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
-                self.names.push((thread, String::from_utf8_lossy(name).into_owned()));
-            }
-            _ => {
-                let call = Call { thread, number, start_ns, end_ns, arguments, result, is_doubtful: false };
-                self.calls.push(call);
-            }
-        }
     }
 }
 
@@ -281,21 +246,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_calls_threads_that_start_and_names_of_those_that_end() {
-        let name = u64::from_ne_bytes(*b"writer\0x");
-        let record =
-            |number, arguments| Record { start_ns: 5, end_ns: 9, arguments, result: -4, thread: 7, number };
-        let mut recorded = Recorded::default();
-        recorded.keep(record(programs::STARTED, [8, 0, 0, 0]));
-        recorded.keep(record(74, [3, 0, 0, 0]));
-        recorded.keep(record(programs::ENDED, [name, 0, 0, 0]));
-        assert_eq!(recorded.forks, [(7, 8)]);
-        assert_eq!(recorded.names, [(7, "writer".to_owned())]);
-        let told: Vec<_> = recorded.calls.iter().map(|it| (it.number, it.end_ns, it.result)).collect();
-        assert_eq!(told, [(74, 9, -4)]);
-    }
-
-    #[test]
     fn a_description_that_lacks_the_child_is_refused_before_the_kernel_is_asked() {
         let options = Options {
             numbers: vec![0],
@@ -303,6 +253,7 @@ mod tests {
             buffer_bytes: 1 << 16,
             interval: Duration::from_millis(1),
             memory_limit_bytes: 0,
+            dispensable: Vec::new(),
         };
         assert_eq!(
             CallProbe::attach(&options).unwrap_err().to_string(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import pyarrow as pa
@@ -17,6 +17,8 @@ from drivelab.run.tracing.tracefs import TraceUnavailableError, tracefs
 
 # 2 million calls a second of one thread fill half of its ring
 _INTERVAL_NS = 20_000_000
+# where memory becomes full, what is told least by: others of their descriptor are placed without them
+_DISPENSABLE = ("pread64", "preadv")
 _FORK = "events/sched/sched_process_fork/format"
 
 
@@ -41,21 +43,21 @@ class BpfTrace:
         return RecordedCalls(
             calls=pa.Table.from_batches([pa.record_batch(calls)]),
             forks=pa.Table.from_batches([pa.record_batch(forks)]),
-            facts={"source": "BPF", **told["facts"]},
+            facts={"source": "BPF", **{key: value for key, value in told["facts"].items() if value is not None}},
             lost_events=told["lost_events"],
             names=dict(told["names"]),
         )
 
 
 @contextmanager
-def traced_by_bpf(pids: Sequence[int], numbers: Sequence[int]) -> Iterator[BpfTrace]:
+def traced_by_bpf(pids: Sequence[int], numbers: Mapping[str, int]) -> Iterator[BpfTrace]:
     """Record the calls of processes while the context lasts.
 
     Parameters
     ----------
     pids : sequence of int
         The processes.
-    numbers : sequence of int
+    numbers : mapping of str to int
         The kernel's numbers of the calls that are wanted.
 
     Raises
@@ -70,11 +72,12 @@ def traced_by_bpf(pids: Sequence[int], numbers: Sequence[int]) -> Iterator[BpfTr
     try:
         with tracefs() as root:
             probe = CallProbe(
-                numbers,
+                list(numbers.values()),
                 fork_format=(root / _FORK).read_text(),
                 buffer_bytes=buffer_bytes(os.cpu_count() or 1),
                 interval_ns=_INTERVAL_NS,
                 memory_limit_bytes=ROOM_BYTES,
+                dispensable=[numbers[name] for name in _DISPENSABLE if name in numbers],
             )
         _follow_all(probe, pids)
     except OSError as error:

@@ -35,7 +35,7 @@ def calls_traced(pids: Sequence[int], disk: TracedDisk) -> Iterator[CallsTrace]:
     -----
     By BPF where the kernel takes it, which costs the processes less; otherwise by trace events.
     """
-    numbers = list(call_numbers(os.uname().machine).values())
+    numbers = call_numbers(os.uname().machine)
     if os.geteuid() != 0:
         raise DrivelabError("R430", "the system calls of programs can be traced by root only")
     if not numbers:
@@ -44,7 +44,7 @@ def calls_traced(pids: Sequence[int], disk: TracedDisk) -> Iterator[CallsTrace]:
         try:
             trace: CallsTrace = stack.enter_context(traced_by_bpf(pids, numbers))
         except TraceUnavailableError:
-            trace = _by_events(stack, pids, disk, numbers)
+            trace = _by_events(stack, pids, disk, list(numbers.values()))
         yield trace
 
 

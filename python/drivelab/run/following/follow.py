@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -196,7 +196,7 @@ def follow(
         disk=disk,
         devices=devices_of(facts, disk),
         trace=trace,
-        calls=recorded,
+        calls=_since(recorded, began_ns),
         requests=requests,
         files=files.all_seen,
         processes=files.processes,
@@ -207,6 +207,14 @@ def follow(
         environment=before_and_after(before, trace_environment(disk)),
         status=status,
     )
+
+
+def _since(recorded: RecordedCalls, began_ns: int) -> RecordedCalls:
+    """The same with ``recorded_until_ns`` counted from when following began, as durations are."""
+    until_ns = recorded.facts.get("recorded_until_ns")
+    if until_ns is None:
+        return recorded
+    return replace(recorded, facts={**recorded.facts, "recorded_until_ns": max(0, until_ns - began_ns)})
 
 
 @contextmanager

@@ -20,9 +20,10 @@ class RecordedCalls:
     forks : pyarrow.Table
         parent, child: threads and processes that were started.
     facts : dict
-        ``source`` (BPF or trace events), ``unfinished``, ``unbegun``, ``gaps``; of trace events ``damaged_pages``.
+        ``source`` (BPF or trace events), ``unfinished``, ``unbegun``, ``gaps``; of trace events ``damaged_pages``;
+        of BPF, where memory became full, ``recorded_until_ns``: all calls that returned before are there.
     lost_events : int
-        Calls, by trace events halves of them, that the kernel could not keep.
+        Calls, by trace events halves of them, that there was no room for.
     names : dict of int to str
         Names of threads that the kernel knew.
     """

@@ -1,0 +1,114 @@
+//! What programs in the kernel told of calls, as far as memory has room for it.
+
+use super::{Options, Record, programs};
+use crate::calls::Call;
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// Calls, in the order in which they began.
+    pub calls: Vec<Call>,
+    /// Threads and processes that were started: by whom, and who.
+    pub forks: Vec<(u32, u32)>,
+    /// Names of threads that have ended.
+    pub names: Vec<(u32, String)>,
+    /// Calls, threads and names that there was no room for, in a ring or in memory.
+    pub lost: u64,
+    /// Where memory was full: all calls that returned before are there.
+    pub recorded_until_ns: Option<u64>,
+    /// How often some were lost between two looks.
+    pub gaps: u64,
+    /// Calls that had not returned at the end.
+    pub unfinished: u64,
+    /// Returns of calls that began before their thread was followed.
+    pub unbegun: u64,
+    pub(super) newest: Option<usize>,
+}
+
+/// How many calls may be kept.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    calls_max: usize,
+    dispensable: Vec<u32>,
+}
+
+impl Room {
+    pub(super) fn of(options: &Options) -> Self {
+        let calls_max = options.memory_limit_bytes / size_of::<Call>();
+        Self { calls_max, dispensable: options.dispensable.clone() }
+    }
+
+    fn is_for(&self, number: u32, kept: usize) -> bool {
+        let is_dispensable = || self.dispensable.contains(&number);
+        kept < self.calls_max / 8 * 7 || kept < self.calls_max && !is_dispensable()
+    }
+}
+
+impl Recorded {
+    pub(super) fn keep(&mut self, record: Record, room: &Room) {
+        let Record { start_ns, end_ns, arguments, result, thread, number } = record;
+        match number {
+            programs::STARTED => self.forks.push((thread, arguments[0] as u32)),
+            programs::ENDED => {
+                let bytes: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+                self.names.push((thread, String::from_utf8_lossy(name).into_owned()));
+            }
+            _ if !room.is_for(number, self.calls.len()) => {
+                self.lost += 1;
+                // the rings are emptied one after the other, so what is left out first is not the oldest
+                let until_ns = self.recorded_until_ns.get_or_insert(end_ns);
+                *until_ns = end_ns.min(*until_ns);
+            }
+            _ => {
+                let call = Call { thread, number, start_ns, end_ns, arguments, result, is_doubtful: false };
+                self.calls.push(call);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::ARGUMENTS;
+
+    #[test]
+    fn records_are_calls_threads_that_start_and_names_of_those_that_end() {
+        let name = u64::from_ne_bytes(*b"writer\0x");
+        let record =
+            |number, arguments| Record { start_ns: 5, end_ns: 9, arguments, result: -4, thread: 7, number };
+        let (mut recorded, room) = (Recorded::default(), Room { calls_max: 1, ..Room::default() });
+        recorded.keep(record(programs::STARTED, [8, 0, 0, 0]), &room);
+        recorded.keep(record(74, [3, 0, 0, 0]), &room);
+        recorded.keep(record(programs::ENDED, [name, 0, 0, 0]), &room);
+        assert_eq!(recorded.forks, [(7, 8)]);
+        assert_eq!(recorded.names, [(7, "writer".to_owned())]);
+        let told: Vec<_> = recorded.calls.iter().map(|it| (it.number, it.end_ns, it.result)).collect();
+        assert_eq!(told, [(74, 9, -4)]);
+    }
+
+    #[test]
+    fn what_memory_has_no_room_for_is_counted_and_says_until_when_all_was_kept() {
+        let (read, sync) = (17, 74);
+        let record = |number, end_ns| Record {
+            start_ns: 1,
+            end_ns,
+            arguments: [0; ARGUMENTS],
+            result: 0,
+            thread: 7,
+            number,
+        };
+        let (mut recorded, room) = (Recorded::default(), Room { calls_max: 8, dispensable: vec![read] });
+        (1..=7).for_each(|end_ns| recorded.keep(record(read, end_ns), &room));
+        assert_eq!((recorded.lost, recorded.recorded_until_ns), (0, None));
+        // another ring has older ones; and a sync has its place rather than a read
+        for (number, end_ns) in [(read, 12), (read, 10), (sync, 13), (sync, 14)] {
+            recorded.keep(record(number, end_ns), &room);
+        }
+        recorded.keep(record(programs::STARTED, 0), &room);
+        assert_eq!((recorded.lost, recorded.recorded_until_ns), (3, Some(10)));
+        assert_eq!(recorded.calls.iter().filter(|call| call.number == sync).count(), 1);
+        assert_eq!(recorded.forks.len(), 1);
+    }
+}
