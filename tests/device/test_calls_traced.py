@@ -75,6 +75,20 @@ def recorded(tmp_path: Path, look: Callable[[CallsTrace], object] = lambda _: No
     return found
 
 
+@pytest.mark.provokes("R431")
+def test_in_a_pid_namespace_of_its_own_no_stranger_is_taken_for_the_program() -> None:
+    script = (
+        "from drivelab.run.following.calls_trace import calls_traced\n"
+        "from drivelab.run.tracing.disk import TracedDisk\n"
+        "with calls_traced([1], TracedDisk('none', 0, ())): pass\n"
+    )
+    words = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", script]
+    told = subprocess.run(words, capture_output=True, text=True, check=False).stderr
+    assert "R431" in told
+    assert "pid namespace of its own" in told
+    assert "--pid=host" in told
+
+
 @pytest.mark.parametrize("source", ["BPF", "trace events"])
 def test_every_call_of_every_thread_and_child_is_recorded_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.system_calls import call_numbers
@@ -13,6 +14,9 @@ from drivelab.run.following.calls_by_events import traced_by_events
 from drivelab.run.following.recorded_calls import CallsTrace
 from drivelab.run.tracing.disk import TracedDisk
 from drivelab.run.tracing.tracefs import TraceUnavailableError
+
+# of the one that all others are below
+_FIRST_PID_NAMESPACE = 0xEFFFFFFC
 
 
 @contextmanager
@@ -29,7 +33,7 @@ def calls_traced(pids: Sequence[int], disk: TracedDisk) -> Iterator[CallsTrace]:
     Raises
     ------
     DrivelabError
-        R430: not root. R431: this kernel cannot. R434: the trace cannot be read.
+        R430: not root. R431: this kernel cannot, or this is a pid namespace of its own. R434: the trace cannot be read.
 
     Notes
     -----
@@ -40,12 +44,23 @@ def calls_traced(pids: Sequence[int], disk: TracedDisk) -> Iterator[CallsTrace]:
         raise DrivelabError("R430", "the system calls of programs can be traced by root only")
     if not numbers:
         raise DrivelabError("R431", f"the numbers of system calls are not known for {os.uname().machine}")
+    _require_numbers_of_the_kernel()
     with ExitStack() as stack:
         try:
             trace: CallsTrace = stack.enter_context(traced_by_bpf(pids, numbers))
         except TraceUnavailableError:
             trace = _by_events(stack, pids, disk, list(numbers.values()))
         yield trace
+
+
+def _require_numbers_of_the_kernel() -> None:
+    """Make sure that ``/proc`` has the numbers of processes by which the kernel knows them, as its traces do."""
+    own = Path("/proc/self/ns/pid")
+    # a kernel without such namespaces has no such file
+    if own.exists() and own.stat().st_ino != _FIRST_PID_NAMESPACE:
+        do = "run it on the host, or in a container with --pid=host"
+        what = "processes have other numbers here than the kernel's traces tell (a pid namespace of its own)"
+        raise DrivelabError("R431", what, where=str(own), do=do)
 
 
 def _by_events(stack: ExitStack, pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int]) -> CallsTrace:
