@@ -214,6 +214,8 @@ class CallProbe:
         The kernel's numbers of the calls that are wanted.
     fork_format : str
         Text of the ``format`` file of the event ``sched_process_fork``.
+    exec_format : str
+        That of ``sched_process_exec``.
     buffer_bytes : int
         Size of the ring of one CPU; the power of two at or below it is taken.
     interval_ns : int
@@ -234,6 +236,7 @@ class CallProbe:
         numbers: Sequence[int],
         *,
         fork_format: str,
+        exec_format: str,
         buffer_bytes: int,
         interval_ns: int,
         memory_limit_bytes: int,

@@ -27,20 +27,28 @@ impl CallProbe {
 #[pymethods]
 impl CallProbe {
     #[new]
-    #[pyo3(signature = (numbers, *, fork_format, buffer_bytes, interval_ns, memory_limit_bytes, dispensable))]
+    #[pyo3(signature = (numbers, *, fork_format, exec_format, buffer_bytes, interval_ns, memory_limit_bytes, dispensable))]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     fn new(
         py: Python<'_>,
         numbers: Vec<u32>,
         fork_format: String,
+        exec_format: String,
         buffer_bytes: usize,
         interval_ns: u64,
         memory_limit_bytes: usize,
         dispensable: Vec<u32>,
     ) -> PyResult<Self> {
         let interval = Duration::from_nanos(interval_ns);
-        let options =
-            Options { numbers, fork_format, buffer_bytes, interval, memory_limit_bytes, dispensable };
+        let options = Options {
+            numbers,
+            fork_format,
+            exec_format,
+            buffer_bytes,
+            interval,
+            memory_limit_bytes,
+            dispensable,
+        };
         let probe = py.detach(|| Probe::attach(&options))?;
         Ok(Self { probe: Mutex::new(Some(probe)) })
     }

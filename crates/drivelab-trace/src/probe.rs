@@ -77,6 +77,8 @@ pub struct Options {
     pub numbers: Vec<u32>,
     /// The text of the `format` file of the event `sched_process_fork`.
     pub fork_format: String,
+    /// That of `sched_process_exec`.
+    pub exec_format: String,
     /// Length of each processor's ring; it is made a power of two.
     pub buffer_bytes: usize,
     /// How long to sleep before the rings are emptied again, at most.
@@ -105,22 +107,29 @@ impl CallProbe {
     /// The kernel refuses: it is too old, locked down, or made without BPF; or this process may not.
     pub fn attach(options: &Options) -> io::Result<Self> {
         let invalid = |error: String| io::Error::new(io::ErrorKind::InvalidData, error);
-        let fork = EventFormat::parse(&options.fork_format).map_err(|error| invalid(error.0))?;
-        let child = fork.required("child_pid").map_err(|error| invalid(error.0))?.offset;
-        let child = i16::try_from(child).map_err(|_| invalid("child_pid is too far away".into()))?;
+        let event = |text| EventFormat::parse(text).map_err(|error| invalid(error.0));
+        let (fork, exec) = (event(&options.fork_format)?, event(&options.exec_format)?);
+        let place = |event: &EventFormat, field: &str| {
+            let offset = event.required(field).map_err(|error| invalid(error.0))?.offset;
+            i16::try_from(offset).map_err(|_| invalid(format!("{field} is too far away")))
+        };
+        let child = place(&fork, "child_pid")?;
+        let (pid, old_pid) = (place(&exec, "pid")?, place(&exec, "old_pid")?);
         let (maps, rings) = maps(options)?;
         let load = |code: Vec<u64>| Program::load(ProgramKind::RawTracepoint, &code);
         let programs = vec![
             Program::load(ProgramKind::Tracepoint, &programs::fork(&maps, child))?,
+            Program::load(ProgramKind::Tracepoint, &programs::exec(&maps, pid, old_pid))?,
             load(programs::end(&maps))?,
             load(programs::exit(&maps))?,
             load(programs::enter(&maps))?,
         ];
         let attached = vec![
             programs[0].attach(fork.id)?,
-            programs[1].attach_raw(c"sched_process_exit")?,
-            programs[2].attach_raw(c"sys_exit")?,
-            programs[3].attach_raw(c"sys_enter")?,
+            programs[1].attach(exec.id)?,
+            programs[2].attach_raw(c"sched_process_exit")?,
+            programs[3].attach_raw(c"sys_exit")?,
+            programs[4].attach_raw(c"sys_enter")?,
         ];
         let mut probe = Self {
             maps: Arc::new(maps),
@@ -250,6 +259,7 @@ mod tests {
         let options = Options {
             numbers: vec![0],
             fork_format: "name: sched_process_fork\nID: 1\n".into(),
+            exec_format: "name: sched_process_exec\nID: 2\n".into(),
             buffer_bytes: 1 << 16,
             interval: Duration::from_millis(1),
             memory_limit_bytes: 0,

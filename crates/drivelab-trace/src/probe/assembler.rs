@@ -67,6 +67,7 @@ const MOVE_NUMBER: u8 = 0xb7;
 const ADD_NUMBER: u8 = 0x07;
 const LOAD_MAP: u8 = 0x18;
 const CALL: u8 = 0x85;
+const JUMP_IF_SAME: u8 = 0x1d;
 const EXIT: u8 = 0x95;
 const ADD_ATOMICALLY: u8 = 0xdb;
 // of the instruction that loads a map: the number is its descriptor
@@ -124,6 +125,11 @@ impl Assembler {
     pub(super) fn jump(&mut self, when: When, what: Register, number: i32, label: Label) -> &mut Self {
         self.jumps.push((self.code.len(), label));
         self.put(when as u8, what, 0, 0, number)
+    }
+
+    pub(super) fn jump_if_same(&mut self, what: Register, as_what: Register, label: Label) -> &mut Self {
+        self.jumps.push((self.code.len(), label));
+        self.put(JUMP_IF_SAME, what, as_what as u8, 0, 0)
     }
 
     pub(super) fn label(&mut self, label: Label) -> &mut Self {

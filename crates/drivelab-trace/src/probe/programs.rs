@@ -112,17 +112,34 @@ pub(super) fn fork(maps: &Maps, child: i16) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.load(Four, R6, R1, child);
     thread(program, maps);
-    for at in (0..size_of::<Open>() as i16).step_by(8) {
-        program.store_number(Eight, R10, at - 8 - size_of::<Open>() as i16, 0);
-    }
-    program.store(Four, R10, KEY, R6).set_map(R1, &maps.threads).set_place(R2, R10, KEY);
-    program.set_place(R3, R10, -8 - size_of::<Open>() as i16).set_number(R4, 0).call(Of::Update);
-    program.jump(When::Differs, R0, 0, Label::Lost);
+    follow(program, maps, Label::Lost);
     reserve(program, maps);
     clear(program);
     program.store(Eight, R7, argument(0), R6);
     tell(program, STARTED);
     submit(program, maps)
+}
+
+/// Follows the thread whose number is in `R6`.
+fn follow(program: &mut Assembler, maps: &Maps, otherwise: Label) {
+    for at in (0..size_of::<Open>() as i16).step_by(8) {
+        program.store_number(Eight, R10, at - 8 - size_of::<Open>() as i16, 0);
+    }
+    program.store(Four, R10, KEY, R6).set_map(R1, &maps.threads).set_place(R2, R10, KEY);
+    program.set_place(R3, R10, -8 - size_of::<Open>() as i16).set_number(R4, 0).call(Of::Update);
+    program.jump(When::Differs, R0, 0, otherwise);
+}
+
+/// At the event `sched_process_exec`, with the places of `pid` and `old_pid` in it: a thread that becomes another
+/// program takes the number of its process, whose first thread has ended.
+pub(super) fn exec(maps: &Maps, pid: i16, old_pid: i16) -> Vec<u64> {
+    let program = &mut Assembler::default();
+    program.load(Four, R6, R1, pid).load(Four, R7, R1, old_pid).jump_if_same(R6, R7, Label::Out);
+    program.store(Four, R10, KEY, R7).find(&maps.threads, Label::Out);
+    program.set_map(R1, &maps.threads).set_place(R2, R10, KEY).call(Of::Delete);
+    follow(program, maps, Label::Lost);
+    program.jump(When::Always, R0, 0, Label::Out);
+    program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).finish()
 }
 
 /// At `sched_process_exit`: tells the thread's name, and follows it no longer.

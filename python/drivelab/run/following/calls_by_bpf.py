@@ -19,7 +19,7 @@ from drivelab.run.tracing.tracefs import TraceUnavailableError, tracefs
 _INTERVAL_NS = 20_000_000
 # where memory becomes full, what is told least by: others of their descriptor are placed without them
 _DISPENSABLE = ("pread64", "preadv")
-_FORK = "events/sched/sched_process_fork/format"
+_FORK, _EXEC = (f"events/sched/sched_process_{name}/format" for name in ("fork", "exec"))
 
 
 class BpfTrace:
@@ -74,6 +74,7 @@ def traced_by_bpf(pids: Sequence[int], numbers: Mapping[str, int]) -> Iterator[B
             probe = CallProbe(
                 list(numbers.values()),
                 fork_format=(root / _FORK).read_text(),
+                exec_format=(root / _EXEC).read_text(),
                 buffer_bytes=buffer_bytes(os.cpu_count() or 1),
                 interval_ns=_INTERVAL_NS,
                 memory_limit_bytes=ROOM_BYTES,
