@@ -222,6 +222,8 @@ class CallProbe:
         How long the thread that empties the rings sleeps between two rounds.
     memory_limit_bytes : int
         What may be kept in memory.
+    threads_max : int
+        How many threads may be followed at once; others are counted.
     dispensable : sequence of int
         Numbers of calls that are left out before others, once seven eighths of the memory are full.
 
@@ -240,6 +242,7 @@ class CallProbe:
         buffer_bytes: int,
         interval_ns: int,
         memory_limit_bytes: int,
+        threads_max: int,
         dispensable: Sequence[int],
     ) -> None: ...
     def follow(self, threads: Sequence[int]) -> None:

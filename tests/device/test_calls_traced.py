@@ -47,15 +47,36 @@ sys.stdin.readline()
 """
 
 
+# a thread that is not the first one becomes another program, which reads
+BECOMES_ANOTHER = """
+import os, signal, sys, threading
+print(flush=True)
+sys.stdin.readline()
+reads = '''
+import os, sys
+descriptor = os.open(sys.argv[1], os.O_RDONLY)
+for at in range(int(sys.argv[2])):
+    os.pread(descriptor, 1, at)
+print(flush=True)
+sys.stdin.readline()
+'''
+words = [sys.executable, "-c", reads, *sys.argv[1:]]
+threading.Thread(target=os.execv, args=[sys.executable, words]).start()
+signal.pause()
+"""
+
+
 def refused(*_: object, **__: object) -> Iterator[CallsTrace]:
     raise TraceUnavailableError("not here")
 
 
-def recorded(tmp_path: Path, look: Callable[[CallsTrace], object] = lambda _: None) -> RecordedCalls:
+def recorded(
+    tmp_path: Path, look: Callable[[CallsTrace], object] = lambda _: None, code: str = PROGRAM
+) -> RecordedCalls:
     """What is recorded of the program, which is looked at before it begins to read and when it has done so."""
     path = tmp_path / "data"
     path.write_bytes(bytes(READS))
-    words = [sys.executable, "-c", PROGRAM, str(path), str(READS), str(THREADS), str(CHILDREN)]
+    words = [sys.executable, "-c", code, str(path), str(READS), str(THREADS), str(CHILDREN)]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as program:
         assert program.stdin is not None
@@ -97,6 +118,7 @@ def test_every_call_of_every_thread_and_child_is_recorded_once(
         monkeypatch.setattr(calls_trace, "traced_by_bpf", refused)
     found = recorded(tmp_path)
     assert (found.facts["source"], found.lost_events) == (source, 0)
+    assert found.facts.get("why_not_bpf") == (None if source == "BPF" else "not here")
     reads = found.calls.filter([number == PREAD for number in found.calls["number"].to_pylist()])
     assert sorted(Counter(reads["thread"].to_pylist()).values()) == [READS] * (THREADS + CHILDREN)
     assert set(found.forks["child"].to_pylist()) == set(reads["thread"].to_pylist())
@@ -111,6 +133,24 @@ def test_every_call_of_every_thread_and_child_is_recorded_once(
         # what each was called when it ended; trace events know what it was called at some switch
         names = Counter(found.names[thread] for thread in found.forks["child"].to_pylist())
         assert (names["reader"], names.total()) == (CHILDREN, THREADS + CHILDREN)
+
+
+def test_a_thread_that_becomes_another_program_is_followed_by_its_new_number(tmp_path: Path) -> None:
+    found = recorded(tmp_path, code=BECOMES_ANOTHER)
+    reads = found.calls.filter(pc.equal(found.calls["number"], PREAD))
+    assert reads.num_rows == READS
+    assert reads["thread"].unique().to_pylist() != found.forks["child"].to_pylist()
+    assert found.lost_events == 0
+
+
+def test_threads_that_are_too_many_are_counted_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls_by_bpf, "_threads_max", lambda: 1)
+    found = recorded(tmp_path)
+    assert (found.facts["source"], found.lost_events) == ("BPF", 0)
+    assert found.facts["threads_not_followed"] == THREADS + CHILDREN
+    assert PREAD not in found.calls["number"].to_pylist()
 
 
 def test_what_has_no_room_is_lost_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

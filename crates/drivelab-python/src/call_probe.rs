@@ -27,7 +27,9 @@ impl CallProbe {
 #[pymethods]
 impl CallProbe {
     #[new]
-    #[pyo3(signature = (numbers, *, fork_format, exec_format, buffer_bytes, interval_ns, memory_limit_bytes, dispensable))]
+    #[pyo3(signature = (
+        numbers, *, fork_format, exec_format, buffer_bytes, interval_ns, memory_limit_bytes, threads_max, dispensable
+    ))]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     fn new(
         py: Python<'_>,
@@ -37,6 +39,7 @@ impl CallProbe {
         buffer_bytes: usize,
         interval_ns: u64,
         memory_limit_bytes: usize,
+        threads_max: u32,
         dispensable: Vec<u32>,
     ) -> PyResult<Self> {
         let interval = Duration::from_nanos(interval_ns);
@@ -47,6 +50,7 @@ impl CallProbe {
             buffer_bytes,
             interval,
             memory_limit_bytes,
+            threads_max,
             dispensable,
         };
         let probe = py.detach(|| Probe::attach(&options))?;
@@ -78,6 +82,7 @@ impl CallProbe {
                 "unfinished": found.unfinished,
                 "unbegun": found.unbegun,
                 "gaps": found.gaps,
+                "threads_not_followed": found.unfollowed,
                 "recorded_until_ns": found.recorded_until_ns,
             },
             "lost_events": found.lost,

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -18,6 +18,7 @@ use crate::collect::{be_prompt, pause};
 use crate::events::format::EventFormat;
 
 mod assembler;
+mod host;
 mod kernel;
 mod programs;
 mod recorded;
@@ -29,7 +30,6 @@ use ring::Ring;
 
 // no machine has calls with higher numbers
 const CALLS_MAX: u32 = 1 << 9;
-const THREADS_MAX: u32 = 1 << 15;
 const RING_BYTES_MIN: usize = 1 << 16;
 // what a thread is doing
 const OUTSIDE: i32 = 0;
@@ -38,7 +38,8 @@ const UNKNOWN: i32 = 2;
 // what is counted in the kernel
 const LOST: i32 = 0;
 const UNBEGUN: i32 = 1;
-const COUNTS: u32 = 2;
+const UNFOLLOWED: i32 = 2;
+const COUNTS: u32 = 3;
 
 /// What is kept of a followed thread.
 #[repr(C)]
@@ -85,6 +86,8 @@ pub struct Options {
     pub interval: Duration,
     /// What may be kept in memory.
     pub memory_limit_bytes: usize,
+    /// How many threads may be followed at once.
+    pub threads_max: u32,
     /// Calls that are left out before others, once most of the memory is full.
     pub dispensable: Vec<u32>,
 }
@@ -97,6 +100,7 @@ pub struct CallProbe {
     attached: Vec<OwnedFd>,
     recorded: Arc<Mutex<Recorded>>,
     is_ending: Arc<AtomicBool>,
+    unfollowed: AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -115,7 +119,9 @@ impl CallProbe {
         };
         let child = place(&fork, "child_pid")?;
         let (pid, old_pid) = (place(&exec, "pid")?, place(&exec, "old_pid")?);
-        let (maps, rings) = maps(options)?;
+        host::allow_maps()?;
+        let (online, processors) = host::processors()?;
+        let (maps, rings) = maps(options, &online, processors)?;
         let load = |code: Vec<u64>| Program::load(ProgramKind::RawTracepoint, &code);
         let programs = vec![
             Program::load(ProgramKind::Tracepoint, &programs::fork(&maps, child))?,
@@ -125,8 +131,8 @@ impl CallProbe {
             load(programs::enter(&maps))?,
         ];
         let attached = vec![
-            programs[0].attach(fork.id)?,
-            programs[1].attach(exec.id)?,
+            programs[0].attach(fork.id, online[0])?,
+            programs[1].attach(exec.id, online[0])?,
             programs[2].attach_raw(c"sched_process_exit")?,
             programs[3].attach_raw(c"sys_exit")?,
             programs[4].attach_raw(c"sys_enter")?,
@@ -137,19 +143,25 @@ impl CallProbe {
             attached,
             recorded: Arc::default(),
             is_ending: Arc::default(),
+            unfollowed: AtomicU64::default(),
             thread: None,
         };
         probe.thread = Some(probe.emptied(rings, options.clone())?);
         Ok(probe)
     }
 
-    /// Follows threads, and those that they start from now on.
+    /// Follows threads, and those that they start from now on; those that are too many are counted.
     ///
     /// # Errors
-    /// There are too many.
+    /// The kernel refuses.
     pub fn follow(&self, threads: &[u32]) -> io::Result<()> {
         let open = Open { state: UNKNOWN.cast_unsigned(), ..Open::default() };
-        threads.iter().try_for_each(|thread| self.maps.threads.insert_new(*thread, &open))
+        for thread in threads {
+            if !self.maps.threads.insert_new(*thread, &open)? {
+                self.unfollowed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(())
     }
 
     /// The threads that are followed now.
@@ -176,6 +188,7 @@ impl CallProbe {
         let opens = self.threads().into_iter().filter_map(|thread| self.maps.threads.get::<Open>(thread));
         recorded.unfinished = opens.filter(|open| open.state == IN_CALL.cast_unsigned()).count() as u64;
         recorded.unbegun = self.maps.count(UNBEGUN);
+        recorded.unfollowed = self.unfollowed.load(Ordering::Relaxed) + self.maps.count(UNFOLLOWED);
         let misses = self.programs.iter().map(Program::misses).sum::<u64>();
         recorded.lost += self.maps.count(LOST) + misses;
         recorded.gaps += u64::from(misses > 0) + u64::from(recorded.recorded_until_ns.is_some());
@@ -230,18 +243,21 @@ impl Maps {
     }
 }
 
-fn maps(options: &Options) -> io::Result<(Maps, Vec<Ring>)> {
-    // SAFETY: a plain question.
-    let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) }.max(1) as u32;
+fn maps(options: &Options, online: &[u32], processors: u32) -> io::Result<(Maps, Vec<Ring>)> {
     let wanted = Map::new(MapKind::Array, size_of::<u32>(), CALLS_MAX, None)?;
     options.numbers.iter().try_for_each(|number| wanted.insert(*number, &1_u32))?;
     let ring_bytes = (options.buffer_bytes / 2 + 1).next_power_of_two().max(RING_BYTES_MIN);
-    let rings = (0..processors).map(|_| Ring::new(ring_bytes)).collect::<io::Result<Vec<_>>>()?;
+    let rings = online.iter().map(|_| Ring::new(ring_bytes)).collect::<io::Result<Vec<_>>>()?;
     let by_processor = Map::new(MapKind::Maps, size_of::<u32>(), processors, Some(&rings[0].map))?;
-    for (processor, ring) in (0..).zip(&rings) {
-        by_processor.insert(processor, &ring.map.descriptor())?;
+    for processor in 0..processors {
+        // one that comes online later shares a ring
+        let ring = online.iter().position(|known| *known == processor).unwrap_or(0);
+        by_processor.insert(processor, &rings[ring].map.descriptor())?;
     }
-    let threads = Map::new(MapKind::Hash, size_of::<Open>(), THREADS_MAX, None)?;
+    let threads = match host::threads_beforehand(options.threads_max) {
+        None => Map::growing(size_of::<Open>(), options.threads_max)?,
+        Some(most) => Map::new(MapKind::Hash, size_of::<Open>(), most, None)?,
+    };
     let counts = Map::new(MapKind::Array, size_of::<u64>(), COUNTS, None)?;
     Ok((Maps { wanted, threads, rings: by_processor, counts }, rings))
 }
@@ -263,6 +279,7 @@ mod tests {
             buffer_bytes: 1 << 16,
             interval: Duration::from_millis(1),
             memory_limit_bytes: 0,
+            threads_max: 1,
             dispensable: Vec::new(),
         };
         assert_eq!(

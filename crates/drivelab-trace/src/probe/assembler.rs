@@ -54,6 +54,7 @@ pub(super) enum When {
 pub(super) enum Label {
     Unknown,
     Lost,
+    Full,
     Out,
 }
 

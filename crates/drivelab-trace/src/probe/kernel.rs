@@ -13,6 +13,7 @@ const PROGRAM_LOAD: i32 = 5;
 const INFO: i32 = 15;
 const RAW_TRACEPOINT_OPEN: i32 = 17;
 const ATTRIBUTE_BYTES: usize = 128;
+const NO_MEMORY_BEFOREHAND: u32 = 1;
 const ONLY_NEW: u64 = 1;
 const LICENSE: &CStr = c"Dual MIT/GPL";
 const PERF_TRACEPOINT: u32 = 2;
@@ -73,9 +74,31 @@ impl Map {
         entries: u32,
         inner: Option<&Self>,
     ) -> io::Result<Self> {
+        Self::with_flags(kind, value_bytes, entries, inner, 0)
+    }
+
+    /// A map from numbers to values that takes its memory as it grows.
+    pub(super) fn growing(value_bytes: usize, entries: u32) -> io::Result<Self> {
+        Self::with_flags(MapKind::Hash, value_bytes, entries, None, NO_MEMORY_BEFOREHAND)
+    }
+
+    fn with_flags(
+        kind: MapKind,
+        value_bytes: usize,
+        entries: u32,
+        inner: Option<&Self>,
+        flags: u32,
+    ) -> io::Result<Self> {
         let key_bytes = if matches!(kind, MapKind::Ring) { 0 } else { 4 };
         let inner = inner.map_or(0, |map| map.descriptor().cast_unsigned());
-        let words = [(0, kind as u32), (4, key_bytes), (8, value_bytes as u32), (12, entries), (20, inner)];
+        let words = [
+            (0, kind as u32),
+            (4, key_bytes),
+            (8, value_bytes as u32),
+            (12, entries),
+            (16, flags),
+            (20, inner),
+        ];
         // SAFETY: there is no address in it, and the command gives a descriptor.
         unsafe { Attribute::new(&words, &[]).open(MAP_CREATE).map(Self) }
     }
@@ -91,13 +114,14 @@ impl Map {
         unsafe { self.about(&longs).call(MAP_UPDATE).map(drop) }
     }
 
-    /// Sets a value where there is none.
-    pub(super) fn insert_new<T: Copy>(&self, key: u32, value: &T) -> io::Result<()> {
+    /// Sets a value where there is none; whether there is one now, since the map may be full.
+    pub(super) fn insert_new<T: Copy>(&self, key: u32, value: &T) -> io::Result<bool> {
         let longs = [(8, address(&key)), (16, address(value)), (24, ONLY_NEW)];
         // SAFETY: as in `insert`.
         match unsafe { self.about(&longs).call(MAP_UPDATE) } {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            other => other.map(drop),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::E2BIG | libc::ENOMEM)) => Ok(false),
+            other => other.map(|_| true),
         }
     }
 
@@ -157,17 +181,19 @@ impl Program {
     }
 
     /// Has it called with the records of an event until what comes back is dropped.
-    pub(super) fn attach(&self, event: u16) -> io::Result<OwnedFd> {
+    ///
+    /// An event belongs to a processor, which has to be online; programs are called on all of them.
+    pub(super) fn attach(&self, event: u16, processor: u32) -> io::Result<OwnedFd> {
         let words = [(0, PERF_TRACEPOINT), (4, ATTRIBUTE_BYTES as u32)];
         let attribute = Attribute::new(&words, &[(8, event.into())]);
-        let (all, first, none) = (-1, 0, -1);
+        let (all, none) = (-1, -1);
         // SAFETY: the attribute lives through the call and tells its length; then the descriptor is owned once.
         let event = unsafe {
             let number = libc::syscall(
                 libc::SYS_perf_event_open,
                 attribute.0.as_ptr(),
                 all,
-                first,
+                processor,
                 none,
                 PERF_CLOSE_ON_EXEC,
             );

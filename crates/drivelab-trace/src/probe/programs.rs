@@ -7,7 +7,7 @@ use super::assembler::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use super::assembler::Width::{Eight, Four};
 use super::assembler::{Assembler, KEY, Label, When};
 use super::kernel::Map;
-use super::{CALLS_MAX, IN_CALL, LOST, Maps, OUTSIDE, Open, Record, UNBEGUN, UNKNOWN};
+use super::{CALLS_MAX, IN_CALL, LOST, Maps, OUTSIDE, Open, Record, UNBEGUN, UNFOLLOWED, UNKNOWN};
 use crate::calls::ARGUMENTS;
 
 /// Where `struct pt_regs` holds the first arguments of a call, and its number.
@@ -42,9 +42,10 @@ fn reserve(program: &mut Assembler, maps: &Maps) {
     program.jump(When::Equal, R0, 0, Label::Lost).set(R7, R0);
 }
 
-fn submit(program: &mut Assembler, maps: &Maps) -> Vec<u64> {
+/// Hands over the record at `R7`; what had no room is counted.
+fn submit<'a>(program: &'a mut Assembler, maps: &Maps) -> &'a mut Assembler {
     program.set(R1, R7).set_number(R2, NO_WAKEUP).call(Of::Submit).jump(When::Always, R0, 0, Label::Out);
-    program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).finish()
+    program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).jump(When::Always, R0, 0, Label::Out)
 }
 
 const fn argument(at: usize) -> i16 {
@@ -93,7 +94,7 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
     program.load(Four, R1, R8, offset_of!(Open, number) as i16);
     program.store(Four, R7, offset_of!(Record, number) as i16, R1);
     program.call(Of::Time).store(Eight, R7, offset_of!(Record, end_ns) as i16, R0);
-    program.set(R1, R7).set_number(R2, NO_WAKEUP).call(Of::Submit).jump(When::Always, R0, 0, Label::Out);
+    submit(program, maps);
     // the thread may have been in a call when it was first followed
     program.label(Label::Unknown).load(Eight, R3, R6, 0).set_place(R3, R3, REGISTERS.1);
     program
@@ -103,8 +104,7 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
         .call(Of::ReadKernel);
     program.load(Eight, R7, R10, STACK);
     is_wanted(program, &maps.wanted);
-    program.count(&maps.counts, UNBEGUN, Label::Out).jump(When::Always, R0, 0, Label::Out);
-    program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).finish()
+    program.count(&maps.counts, UNBEGUN, Label::Out).finish()
 }
 
 /// At the event `sched_process_fork`, with the place of `child_pid` in it: who is started is followed, too.
@@ -112,12 +112,12 @@ pub(super) fn fork(maps: &Maps, child: i16) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.load(Four, R6, R1, child);
     thread(program, maps);
-    follow(program, maps, Label::Lost);
+    follow(program, maps, Label::Full);
     reserve(program, maps);
     clear(program);
     program.store(Eight, R7, argument(0), R6);
     tell(program, STARTED);
-    submit(program, maps)
+    submit(program, maps).label(Label::Full).count(&maps.counts, UNFOLLOWED, Label::Out).finish()
 }
 
 /// Follows the thread whose number is in `R6`.
@@ -137,9 +137,9 @@ pub(super) fn exec(maps: &Maps, pid: i16, old_pid: i16) -> Vec<u64> {
     program.load(Four, R6, R1, pid).load(Four, R7, R1, old_pid).jump_if_same(R6, R7, Label::Out);
     program.store(Four, R10, KEY, R7).find(&maps.threads, Label::Out);
     program.set_map(R1, &maps.threads).set_place(R2, R10, KEY).call(Of::Delete);
-    follow(program, maps, Label::Lost);
+    follow(program, maps, Label::Full);
     program.jump(When::Always, R0, 0, Label::Out);
-    program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).finish()
+    program.label(Label::Full).count(&maps.counts, UNFOLLOWED, Label::Out).finish()
 }
 
 /// At `sched_process_exit`: tells the thread's name, and follows it no longer.
@@ -151,7 +151,7 @@ pub(super) fn end(maps: &Maps) -> Vec<u64> {
     clear(program);
     program.set_place(R1, R7, argument(0)).set_number(R2, 16).call(Of::ThreadName);
     tell(program, ENDED);
-    submit(program, maps)
+    submit(program, maps).finish()
 }
 
 fn clear(program: &mut Assembler) {

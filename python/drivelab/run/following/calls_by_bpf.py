@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -78,6 +79,7 @@ def traced_by_bpf(pids: Sequence[int], numbers: Mapping[str, int]) -> Iterator[B
                 buffer_bytes=buffer_bytes(os.cpu_count() or 1),
                 interval_ns=_INTERVAL_NS,
                 memory_limit_bytes=ROOM_BYTES,
+                threads_max=_threads_max(),
                 dispensable=[numbers[name] for name in _DISPENSABLE if name in numbers],
             )
         _follow_all(probe, pids)
@@ -88,6 +90,11 @@ def traced_by_bpf(pids: Sequence[int], numbers: Mapping[str, int]) -> Iterator[B
     finally:
         with suppress(RuntimeError):
             probe.stop()
+
+
+def _threads_max() -> int:
+    """How many threads this machine may have."""
+    return int(Path("/proc/sys/kernel/pid_max").read_text())
 
 
 def _follow_all(probe: CallProbe, pids: Sequence[int]) -> None:

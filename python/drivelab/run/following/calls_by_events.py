@@ -25,10 +25,11 @@ _EVENTS = ("raw_syscalls/sys_enter", "raw_syscalls/sys_exit", "sched/sched_proce
 class EventsTrace:
     """A trace of calls that is being taken in an instance."""
 
-    def __init__(self, root: Path, instance: Path, buffer: RingBuffer) -> None:
+    def __init__(self, root: Path, instance: Path, buffer: RingBuffer, why: str) -> None:
         self._root = root
         self._instance = instance
         self._buffer = buffer
+        self._why = why
         self._live: LiveTrace | None = None
 
     def threads(self) -> list[int]:
@@ -64,14 +65,16 @@ class EventsTrace:
         return RecordedCalls(
             calls=pa.Table.from_batches([pa.record_batch(calls)]),
             forks=pa.Table.from_batches([pa.record_batch(forks)]),
-            facts={"source": "trace events", **json.loads(facts)},
+            facts={"source": "trace events", "why_not_bpf": self._why, **json.loads(facts)},
             lost_events=stopped.lost_events,
             names=stopped.description["processes"],
         )
 
 
 @contextmanager
-def traced_by_events(pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int]) -> Iterator[EventsTrace]:
+def traced_by_events(
+    pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int], why: str
+) -> Iterator[EventsTrace]:
     """Record the calls of processes while the context lasts.
 
     Parameters
@@ -82,6 +85,8 @@ def traced_by_events(pids: Sequence[int], disk: TracedDisk, numbers: Sequence[in
         What the recording is said to be of.
     numbers : sequence of int
         The kernel's numbers of the calls that are wanted.
+    why : str
+        Why it is not done by BPF.
 
     Raises
     ------
@@ -97,10 +102,13 @@ def traced_by_events(pids: Sequence[int], disk: TracedDisk, numbers: Sequence[in
     """
     wanted = " || ".join(f"id == {number}" for number in sorted(numbers))
     with tracefs() as root, trace_instance(root, "calls") as instance:
-        yield from _armed(root, instance, RingBuffer(root, instance, disk, "mono"), pids, wanted)
+        buffer = RingBuffer(root, instance, disk, "mono")
+        with _armed(instance, buffer, pids, wanted):
+            yield EventsTrace(root, instance, buffer, why)
 
 
-def _armed(root: Path, instance: Path, buffer: RingBuffer, pids: Sequence[int], wanted: str) -> Iterator[EventsTrace]:
+@contextmanager
+def _armed(instance: Path, buffer: RingBuffer, pids: Sequence[int], wanted: str) -> Iterator[None]:
     try:
         try:
             (instance / "trace_clock").write_text("mono")
@@ -122,7 +130,7 @@ def _armed(root: Path, instance: Path, buffer: RingBuffer, pids: Sequence[int], 
             _add_late_threads(instance, pids, threads)
         except OSError as error:
             raise DrivelabError("R431", f"system calls cannot be traced: {error.strerror or error}") from error
-        yield EventsTrace(root, instance, buffer)
+        yield
     finally:
         with suppress(OSError):
             (instance / "tracing_on").write_text("0")

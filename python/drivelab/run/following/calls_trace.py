@@ -48,8 +48,8 @@ def calls_traced(pids: Sequence[int], disk: TracedDisk) -> Iterator[CallsTrace]:
     with ExitStack() as stack:
         try:
             trace: CallsTrace = stack.enter_context(traced_by_bpf(pids, numbers))
-        except TraceUnavailableError:
-            trace = _by_events(stack, pids, disk, list(numbers.values()))
+        except TraceUnavailableError as unavailable:
+            trace = _by_events(stack, pids, disk, list(numbers.values()), str(unavailable))
         yield trace
 
 
@@ -63,8 +63,8 @@ def _require_numbers_of_the_kernel() -> None:
         raise DrivelabError("R431", what, where=str(own), do=do)
 
 
-def _by_events(stack: ExitStack, pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int]) -> CallsTrace:
+def _by_events(stack: ExitStack, pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int], why: str) -> CallsTrace:
     try:
-        return stack.enter_context(traced_by_events(pids, disk, numbers))
+        return stack.enter_context(traced_by_events(pids, disk, numbers, why))
     except TraceUnavailableError as unavailable:
         raise DrivelabError("R431", str(unavailable)) from unavailable
