@@ -82,6 +82,7 @@ impl CallProbe {
                 "unfinished": found.unfinished,
                 "unbegun": found.unbegun,
                 "gaps": found.gaps,
+                "calls_of_32_bits": found.of_32_bits,
                 "threads_not_followed": found.unfollowed,
                 "recorded_until_ns": found.recorded_until_ns,
             },

@@ -39,7 +39,8 @@ const UNKNOWN: i32 = 2;
 const LOST: i32 = 0;
 const UNBEGUN: i32 = 1;
 const UNFOLLOWED: i32 = 2;
-const COUNTS: u32 = 3;
+const OF_32_BITS: i32 = 3;
+const COUNTS: u32 = 4;
 
 /// What is kept of a followed thread.
 #[repr(C)]
@@ -188,6 +189,7 @@ impl CallProbe {
         let opens = self.threads().into_iter().filter_map(|thread| self.maps.threads.get::<Open>(thread));
         recorded.unfinished = opens.filter(|open| open.state == IN_CALL.cast_unsigned()).count() as u64;
         recorded.unbegun = self.maps.count(UNBEGUN);
+        recorded.of_32_bits = self.maps.count(OF_32_BITS);
         recorded.unfollowed = self.unfollowed.load(Ordering::Relaxed) + self.maps.count(UNFOLLOWED);
         let misses = self.programs.iter().map(Program::misses).sum::<u64>();
         recorded.lost += self.maps.count(LOST) + misses;

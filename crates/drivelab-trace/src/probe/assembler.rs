@@ -35,6 +35,7 @@ pub(super) enum Function {
     Processor = 8,
     Thread = 14,
     ThreadName = 16,
+    Task = 35,
     ReadKernel = 113,
     Reserve = 131,
     Submit = 132,
@@ -55,6 +56,7 @@ pub(super) enum Label {
     Unknown,
     Lost,
     Full,
+    Outside,
     Out,
 }
 
@@ -65,6 +67,8 @@ const STORE: u8 = 0x63;
 const STORE_NUMBER: u8 = 0x62;
 const MOVE: u8 = 0xbf;
 const MOVE_NUMBER: u8 = 0xb7;
+const AND_NUMBER: u8 = 0x57;
+const SHIFT_DOWN: u8 = 0x77;
 const ADD_NUMBER: u8 = 0x07;
 const LOAD_MAP: u8 = 0x18;
 const CALL: u8 = 0x85;
@@ -113,6 +117,14 @@ impl Assembler {
     /// Sets a register to a place behind that of another one.
     pub(super) fn set_place(&mut self, target: Register, from: Register, offset: i16) -> &mut Self {
         self.set(target, from).put(ADD_NUMBER, target, 0, 0, offset.into())
+    }
+
+    pub(super) fn and_number(&mut self, target: Register, number: i32) -> &mut Self {
+        self.put(AND_NUMBER, target, 0, 0, number)
+    }
+
+    pub(super) fn shift_down(&mut self, target: Register, bits: i32) -> &mut Self {
+        self.put(SHIFT_DOWN, target, 0, 0, bits)
     }
 
     pub(super) fn set_map(&mut self, target: Register, map: &Map) -> &mut Self {

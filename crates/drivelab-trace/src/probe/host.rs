@@ -7,6 +7,9 @@ use std::io;
 const CHARGED_TO_GROUPS: (u32, u32) = (5, 11);
 // before it, such maps get their memory in a way that kernels warn of
 const MAPS_GROW: (u32, u32) = (6, 1);
+// before it, the state of a thread stands where its second word of flags is now
+#[cfg(target_arch = "x86_64")]
+const HAS_MORE_FLAGS: (u32, u32) = (5, 11);
 const THREADS_BEFOREHAND_MAX: u32 = 1 << 17;
 
 /// Version of the kernel: the first two numbers of it.
@@ -19,6 +22,15 @@ pub(super) fn version() -> (u32, u32) {
 /// For how many threads a map has to have memory from the beginning; None where it can grow.
 pub(super) fn threads_beforehand(most: u32) -> Option<u32> {
     (version() < MAPS_GROW).then(|| most.min(THREADS_BEFOREHAND_MAX))
+}
+
+/// Where a task says that it is in a call of 32 bits: the place of the word, and the bit; None where none is known.
+pub(super) fn call_of_32_bits() -> Option<(i16, i32)> {
+    // `thread_info.status` and TS_COMPAT: a task begins with this structure, whatever the kernel is configured with
+    #[cfg(target_arch = "x86_64")]
+    return Some((if version() < HAS_MORE_FLAGS { 8 } else { 16 }, 2));
+    #[cfg(not(target_arch = "x86_64"))]
+    None
 }
 
 /// Numbers of the processors that are online, in order, and how many there may ever be.

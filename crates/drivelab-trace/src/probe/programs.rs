@@ -6,8 +6,11 @@ use super::assembler::Function as Of;
 use super::assembler::Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use super::assembler::Width::{Eight, Four};
 use super::assembler::{Assembler, KEY, Label, When};
+use super::host;
 use super::kernel::Map;
-use super::{CALLS_MAX, IN_CALL, LOST, Maps, OUTSIDE, Open, Record, UNBEGUN, UNFOLLOWED, UNKNOWN};
+use super::{
+    CALLS_MAX, IN_CALL, LOST, Maps, OF_32_BITS, OUTSIDE, Open, Record, UNBEGUN, UNFOLLOWED, UNKNOWN,
+};
 use crate::calls::ARGUMENTS;
 
 /// Where `struct pt_regs` holds the first arguments of a call, and its number.
@@ -58,6 +61,9 @@ pub(super) fn enter(maps: &Maps) -> Vec<u64> {
     program.set(R6, R1).load(Eight, R7, R6, 8);
     is_wanted(program, &maps.wanted);
     thread(program, maps);
+    if load_call_of_32_bits(program) {
+        program.jump(When::Differs, R1, 0, Label::Out);
+    }
     program.store(Four, R8, offset_of!(Open, number) as i16, R7);
     program.store_number(Four, R8, offset_of!(Open, state) as i16, IN_CALL);
     let first = REGISTERS.0.into_iter().min().unwrap_or(0);
@@ -75,13 +81,22 @@ fn is_wanted(program: &mut Assembler, wanted: &Map) {
     program.find(wanted, Label::Out).load(Four, R1, R0, 0).jump(When::Equal, R1, 0, Label::Out);
 }
 
+/// Sets `R1` to other than 0 where the call is one of 32 bits, whose numbers mean other calls; whether that is known.
+fn load_call_of_32_bits(program: &mut Assembler) -> bool {
+    let Some((place, bit)) = host::call_of_32_bits() else { return false };
+    program.call(Of::Task).set_place(R3, R0, place).store_number(Eight, R10, STACK, 0);
+    program.set_place(R1, R10, STACK).set_number(R2, 4).call(Of::ReadKernel);
+    program.load(Eight, R1, R10, STACK).and_number(R1, bit);
+    true
+}
+
 /// At `sys_exit`: a record of the whole call.
 pub(super) fn exit(maps: &Maps) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.set(R6, R1);
     thread(program, maps);
     let state = offset_of!(Open, state) as i16;
-    program.load(Four, R1, R8, state).jump(When::Equal, R1, OUTSIDE, Label::Out);
+    program.load(Four, R1, R8, state).jump(When::Equal, R1, OUTSIDE, Label::Outside);
     program.store_number(Four, R8, state, OUTSIDE).jump(When::Equal, R1, UNKNOWN, Label::Unknown);
     reserve(program, maps);
     program.load(Eight, R1, R8, offset_of!(Open, start_ns) as i16);
@@ -104,7 +119,12 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
         .call(Of::ReadKernel);
     program.load(Eight, R7, R10, STACK);
     is_wanted(program, &maps.wanted);
-    program.count(&maps.counts, UNBEGUN, Label::Out).finish()
+    program.count(&maps.counts, UNBEGUN, Label::Out).jump(When::Always, R0, 0, Label::Out);
+    program.label(Label::Outside);
+    if load_call_of_32_bits(program) {
+        program.jump(When::Equal, R1, 0, Label::Out).count(&maps.counts, OF_32_BITS, Label::Out);
+    }
+    program.finish()
 }
 
 /// At the event `sched_process_fork`, with the place of `child_pid` in it: who is started is followed, too.

@@ -22,6 +22,8 @@ pub struct Recorded {
     pub unfinished: u64,
     /// Returns of calls that began before their thread was followed.
     pub unbegun: u64,
+    /// Calls of 32 bits, which are not recorded.
+    pub of_32_bits: u64,
     /// Threads that could not be followed.
     pub unfollowed: u64,
     pub(super) newest: Option<usize>,

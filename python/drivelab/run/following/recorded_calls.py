@@ -21,7 +21,8 @@ class RecordedCalls:
         parent, child: threads and processes that were started.
     facts : dict
         ``source`` (BPF or trace events), ``unfinished``, ``unbegun``, ``gaps``; of trace events ``damaged_pages``
-        and ``why_not_bpf``; of BPF ``threads_not_followed`` and, where memory became full, ``recorded_until_ns``: all calls that returned before are there.
+        and ``why_not_bpf``; of BPF ``threads_not_followed``, ``calls_of_32_bits`` (not recorded)
+        and, where memory became full, ``recorded_until_ns``: all calls that returned before are there.
     lost_events : int
         Calls, by trace events halves of them, that there was no room for.
     names : dict of int to str
