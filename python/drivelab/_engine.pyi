@@ -360,7 +360,7 @@ class CollectedTrace:
         Returns
         -------
         calls : ArrowTable
-            thread, number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful.
+            thread, process (0: not told), number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful.
         forks : ArrowTable
             parent, child.
         facts : str

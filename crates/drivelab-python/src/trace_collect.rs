@@ -201,6 +201,7 @@ pub(crate) fn call_columns(calls: &[Call]) -> ArrowTable {
     };
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("thread", whole(&|call| i64::from(call.thread))),
+        ("process", whole(&|call| i64::from(call.process))),
         ("number", whole(&|call| i64::from(call.number))),
         ("start_ns", whole(&|call| call.start_ns.cast_signed())),
         ("end_ns", whole(&|call| call.end_ns.cast_signed())),

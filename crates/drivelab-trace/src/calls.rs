@@ -18,6 +18,8 @@ pub const ARGUMENTS: usize = 4;
 pub struct Call {
     /// The kernel's id of the thread.
     pub thread: u32,
+    /// The kernel's id of its process; 0 where that is not told.
+    pub process: u32,
     /// The kernel's number of the call.
     pub number: u32,
     /// Entry, by the clock of the trace.
@@ -237,8 +239,16 @@ impl Calls {
                 What::Exit(number, result) => match open.remove(&thread) {
                     Some((start_ns, begun, arguments)) if begun == number => {
                         let is_doubtful = self.missing.touches(start_ns, time);
-                        let call =
-                            Call { thread, number, start_ns, end_ns: time, arguments, result, is_doubtful };
+                        let call = Call {
+                            thread,
+                            process: 0,
+                            number,
+                            start_ns,
+                            end_ns: time,
+                            arguments,
+                            result,
+                            is_doubtful,
+                        };
                         self.calls.push(call);
                     }
                     other => {

@@ -62,6 +62,7 @@ struct Record {
     result: i64,
     thread: u32,
     number: u32,
+    process: u32,
 }
 
 #[derive(Debug)]

@@ -105,7 +105,7 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
         program.load(Eight, R1, R8, argument(at)).store(Eight, R7, argument(at), R1);
     }
     program.load(Eight, R1, R6, 8).store(Eight, R7, offset_of!(Record, result) as i16, R1);
-    program.store(Four, R7, offset_of!(Record, thread) as i16, R9);
+    tell_thread(program);
     program.load(Four, R1, R8, offset_of!(Open, number) as i16);
     program.store(Four, R7, offset_of!(Record, number) as i16, R1);
     program.call(Of::Time).store(Eight, R7, offset_of!(Record, end_ns) as i16, R0);
@@ -180,7 +180,13 @@ fn clear(program: &mut Assembler) {
     }
 }
 
-fn tell(program: &mut Assembler, what: u32) {
+/// Puts the thread and its process into the record at `R7`, by their numbers in `R9`.
+fn tell_thread(program: &mut Assembler) {
     program.store(Four, R7, offset_of!(Record, thread) as i16, R9);
+    program.shift_down(R9, 32).store(Four, R7, offset_of!(Record, process) as i16, R9);
+}
+
+fn tell(program: &mut Assembler, what: u32) {
+    tell_thread(program);
     program.store_number(Four, R7, offset_of!(Record, number) as i16, what.cast_signed());
 }

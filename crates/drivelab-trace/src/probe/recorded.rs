@@ -50,7 +50,7 @@ impl Room {
 
 impl Recorded {
     pub(super) fn keep(&mut self, record: Record, room: &Room) {
-        let Record { start_ns, end_ns, arguments, result, thread, number } = record;
+        let Record { start_ns, end_ns, arguments, result, thread, number, process } = record;
         match number {
             programs::STARTED => self.forks.push((thread, arguments[0] as u32)),
             programs::ENDED => {
@@ -65,7 +65,8 @@ impl Recorded {
                 *until_ns = end_ns.min(*until_ns);
             }
             _ => {
-                let call = Call { thread, number, start_ns, end_ns, arguments, result, is_doubtful: false };
+                let call =
+                    Call { thread, process, number, start_ns, end_ns, arguments, result, is_doubtful: false };
                 self.calls.push(call);
             }
         }
@@ -80,8 +81,15 @@ mod tests {
     #[test]
     fn records_are_calls_threads_that_start_and_names_of_those_that_end() {
         let name = u64::from_ne_bytes(*b"writer\0x");
-        let record =
-            |number, arguments| Record { start_ns: 5, end_ns: 9, arguments, result: -4, thread: 7, number };
+        let record = |number, arguments| Record {
+            start_ns: 5,
+            end_ns: 9,
+            arguments,
+            result: -4,
+            thread: 7,
+            number,
+            process: 6,
+        };
         let (mut recorded, room) = (Recorded::default(), Room { calls_max: 1, ..Room::default() });
         recorded.keep(record(programs::STARTED, [8, 0, 0, 0]), &room);
         recorded.keep(record(74, [3, 0, 0, 0]), &room);
@@ -102,6 +110,7 @@ mod tests {
             result: 0,
             thread: 7,
             number,
+            process: 6,
         };
         let (mut recorded, room) = (Recorded::default(), Room { calls_max: 8, dispensable: vec![read] });
         (1..=7).for_each(|end_ns| recorded.keep(record(read, end_ns), &room));

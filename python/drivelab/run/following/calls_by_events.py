@@ -72,9 +72,7 @@ class EventsTrace:
 
 
 @contextmanager
-def traced_by_events(
-    pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int], why: str
-) -> Iterator[EventsTrace]:
+def traced_by_events(pids: Sequence[int], disk: TracedDisk, numbers: Sequence[int], why: str) -> Iterator[EventsTrace]:
     """Record the calls of processes while the context lasts.
 
     Parameters

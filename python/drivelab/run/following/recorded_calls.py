@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,8 @@ class RecordedCalls:
     Attributes
     ----------
     calls : pyarrow.Table
-        thread, number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful: events were lost
-        meanwhile.
+        thread, process (0 by trace events, which do not tell it), number, start_ns, end_ns, result, argument_0 to
+        argument_3, is_doubtful: events were lost meanwhile.
     forks : pyarrow.Table
         parent, child: threads and processes that were started.
     facts : dict
@@ -34,6 +35,13 @@ class RecordedCalls:
     facts: dict[str, Any]
     lost_events: int
     names: dict[int, str]
+
+    @property
+    def processes(self) -> dict[int, int]:
+        """By thread its process, also of threads that nobody looked at while they were there."""
+        told = self.calls.filter(pc.greater(self.calls["process"], 0))
+        pairs = told.group_by(["thread", "process"]).aggregate([])
+        return dict(zip(pairs["thread"].to_pylist(), pairs["process"].to_pylist(), strict=True))
 
 
 class CallsTrace(Protocol):
