@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -288,6 +289,9 @@ def test_a_fleet_is_gathered_into_a_bucket_with_the_names_of_its_hosts(
         for host, directory in zip(("fir", "oak"), directories, strict=True)
     ]
     fleet.with_items(items).keep()
+    for directory in directories:
+        listed = [(one.name, one.stat().st_size, sha256(one.read_bytes()).hexdigest()) for one in directory.iterdir()]
+        directory.with_name(f".{directory.name}.files.json").write_text(json.dumps({"files": listed}))
     words = ("fleet", "gather", fleet.directory, "--listen", "127.0.0.1", "--to", store_of(bucket))
     status, _, err = asked(*words)
     assert (status, err) == (0, f"{store_of(bucket)}: 2 stored\n")
