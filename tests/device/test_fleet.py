@@ -21,6 +21,7 @@ import pytest
 import drivelab
 from device.fleets import SIMULATED, Fleet, Host
 from device.namespaces import Network, until
+from drivelab.fleet.record import open_fleet
 from drivelab.model.histogram import merge
 from drivelab.store.read import open_run
 
@@ -278,10 +279,13 @@ def test_after_kills_of_who_asks_every_trial_is_there_once_and_nothing_is_left(
     run, erasable = fleet.run_words(*PATIENT), ("--erase-list", str(fleet.folder / "erasable.txt"))
     goes_on, cut_off = False, 0
     for _ in range(KILLS):
+        if goes_on and open_fleet(str(fleet.directory)).is_whole:
+            # the kill before came too late, and there is nothing left to kill
+            break
         asking = fleet.start(*(("resume", *erasable, *PATIENT) if goes_on else run))
         if generator.random() < 0.7:
-            # the others hit the start, in which nothing is gained yet
-            fleet.wait_until(lambda: "measuring" in fleet.said(), "it is measured")
+            # the others hit the start, in which nothing is gained yet; what is measured may only have to come here
+            until(lambda asking=asking: "measuring" in fleet.said() or asking.poll() is not None, "it is measured")
         time.sleep(VARIED_TRIALS * generator.random())
         asking.kill()
         asking.wait()
@@ -290,7 +294,7 @@ def test_after_kills_of_who_asks_every_trial_is_there_once_and_nothing_is_left(
         goes_on = any((fleet.folder / "runs").glob("*/fleet.json"))
         cut_off += states != ["complete"] * len(hosts)
     assert cut_off, "the kills came too late to mean anything"
-    answer = fleet.resume(*PATIENT)
+    answer = fleet.ask("resume", str(fleet.directory), *erasable, *PATIENT)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     for host in hosts:
         assert_measured_once(host, VARIED_TRIALS)
