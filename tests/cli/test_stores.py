@@ -49,7 +49,7 @@ def test_a_run_is_there_once_with_all_that_it_consists_of(bucket: Bucket, asked:
     for name in kept:
         assert bucket.content(f"team/runs/{name}") == (tmp_path / name).read_bytes()
     before = {name: bucket.content(name) for name in bucket.names()}
-    assert asked("push", directory, "--to", f"{store}/") == (0, f"{store}/: 1 was there\n", "")
+    assert asked("push", directory, "--to", f"{store}/") == (0, f"{store}/: 1 there already\n", "")
     assert {name: bucket.content(name) for name in bucket.names()} == before
 
 
@@ -300,7 +300,7 @@ def test_a_fleet_is_gathered_into_a_bucket_with_the_names_of_its_hosts(
     words = ("fleet", "gather", fleet.directory, "--listen", "127.0.0.1", "--to", store_of(bucket))
     first, second = gathered(*words), gathered(*words)
     assert (first.returncode, first.stderr) == (0, f"{store_of(bucket)}: 2 stored\n")
-    assert second.stderr == f"{store_of(bucket)}: 2 was there\n"
+    assert second.stderr == f"{store_of(bucket)}: 2 there already\n"
     found = json.loads(asked("fleet", "report", store_of(bucket), "--json")[1])
     assert [one["host"] for one in found["drives"]] == ["fir", "oak"]
     # from one store into another

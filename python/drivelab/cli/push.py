@@ -68,7 +68,7 @@ def pushed(directories: Sequence[Path], to: str) -> list[dict[str, str]]:
         name = directory.resolve().name
         try:
             is_new = store.push(directory, hosts.get(directory, ""))
-            return {"run": name, "state": "stored" if is_new else "was there", "reason": ""}
+            return {"run": name, "state": "stored" if is_new else "there already", "reason": ""}
         except DrivelabError as error:
             if error.code not in _OF_A_RUN:
                 raise
@@ -80,7 +80,7 @@ def pushed(directories: Sequence[Path], to: str) -> list[dict[str, str]]:
 
 def summary(told: Sequence[Mapping[str, str]], to: str) -> str:
     """How many runs are in the store now, in one line."""
-    counts = {state: sum(one["state"] == state for one in told) for state in ("stored", "was there", "failed")}
+    counts = {state: sum(one["state"] == state for one in told) for state in ("stored", "there already", "failed")}
     return f"{to}: {', '.join(f'{count} {state}' for state, count in counts.items() if count) or 'no run'}"
 
 
