@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -91,10 +91,11 @@ def command(
     for folder in (out, out / DATA, out / PAGES):
         make_directory(folder)
     before = _kept_together(out)
-    written = {*before.names, *_names(directories)}
+    names = _names(directories)
+    written = {*before.names, *names.values()}
     # what is cut off is known, too, when the site is made again
     write_json(out / SITE_JSON, replace(before, names=tuple(written)).to_json())
-    entries, new_count = _entries(out, directories, with_pages=run_pages)
+    entries, new_count = _entries(out, names, with_pages=run_pages)
     if not entries:
         raise DrivelabError("U009", "none of these runs can be read", where=", ".join(runs or ()))
     hosts = hosts_of(directories)
@@ -102,9 +103,9 @@ def command(
     is_same = made_of == before.made_of
     together = before if is_same else replace(_together(out, entries, hosts), made_of=made_of)
     _write_list(out, entries, hosts, together)
-    names = {entry.name for entry in entries.values()}
-    _remove(out, written - names)
-    write_json(out / SITE_JSON, replace(together, names=tuple(names)).to_json())
+    held = {entry.name for entry in entries.values()}
+    _remove(out, written - held)
+    write_json(out / SITE_JSON, replace(together, names=tuple(held)).to_json())
     index = out / INDEX
     if as_json:
         found = {"schema": SCHEMA, "page": str(index), "runs": len(entries), "new": new_count}
@@ -126,29 +127,47 @@ def _kept_together(out: Path) -> _Together:
     return _Together()
 
 
-def _entries(out: Path, directories: Sequence[Path], *, with_pages: bool) -> tuple[dict[Path, Any], int]:
+def _names(directories: Sequence[Path]) -> dict[Path, str]:
+    """What the files of runs are called in a site, as far as the runs can be read."""
+    from drivelab.cli.site_entries import name_in_site
+
+    found = {}
+    for directory in directories:
+        try:
+            found[directory] = name_in_site(directory)
+        except DrivelabError as error:
+            _leave_out(directory, error)
+    return found
+
+
+def _entries(out: Path, names: Mapping[Path, str], *, with_pages: bool) -> tuple[dict[Path, Any], int]:
     """Every run that can be read, and how many of them were made now."""
     from drivelab.cli.failure import print_message
-    from drivelab.cli.site_entries import kept_entry, make_entry, name_in_site
+    from drivelab.cli.site_entries import kept_entry, make_entry
 
     found: dict[Path, Any] = {}
     new_count = 0
-    for number, directory in enumerate(directories, start=1):
+    for number, (directory, name) in enumerate(names.items(), start=1):
         try:
-            name = name_in_site(directory)
             entry = kept_entry(out, name, with_page=with_pages)
             if entry is None:
                 entry = make_entry(out, directory, name, with_page=with_pages)
                 new_count += 1
                 if not new_count % _TOLD_EVERY:
-                    print_message(f"{number} of {len(directories)} runs")
+                    print_message(f"{number} of {len(names)} runs")
         except DrivelabError as error:
             if error.code.startswith("O"):
                 raise
-            print_message(f"left out: {directory.name}: {error.what}")
+            _leave_out(directory, error)
             continue
         found[directory] = entry
     return found, new_count
+
+
+def _leave_out(directory: Path, error: DrivelabError) -> None:
+    from drivelab.cli.failure import print_message
+
+    print_message(f"left out: {directory.name}: {error.what}")
 
 
 def _together(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str]) -> _Together:
@@ -241,15 +260,6 @@ def _write_list(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str
 def _of_host(drive: FleetDrive, host: str) -> FleetDrive:
     """The drive of a host that its fleet calls so."""
     return replace(drive, host=host, key=f"{host}/{drive.key.partition('/')[2]}") if host else drive
-
-
-def _names(directories: Sequence[Path]) -> Iterator[str]:
-    """What the files of runs are going to be called, as far as the runs can be read."""
-    from drivelab.cli.site_entries import name_in_site
-
-    for directory in directories:
-        with suppress(DrivelabError):
-            yield name_in_site(directory)
 
 
 def _remove(out: Path, names: Collection[str]) -> None:
