@@ -12,7 +12,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from drivelab.fleet.record import FleetRecord, new_fleet
+from drivelab.model.fleet_hosts import HostEntry
+from drivelab.model.fleet_plan import FleetItem, FleetWork
 
 BASE = Path(__file__).parent / "golden" / "runs" / "queue-depth-grid"
 _RATES = ("iops", "throughput_bytes_per_s")
@@ -96,6 +100,19 @@ def write_fleet(
                 shutil.copyfile(base / name, directory / name)
             found.append(directory)
     return found
+
+
+def write_gathered_fleet(parent: Path) -> tuple[FleetRecord, list[Path]]:
+    """A fleet of the hosts fir and oak, which both call themselves localhost, and their runs, which are all here."""
+    fleet = new_fleet(FleetWork("run"), {"fir": HostEntry(), "oak": HostEntry()}, parent)
+    drives = [replace(drive, host="localhost", name=f"loop{number}") for number, drive in enumerate(made_up_drives(2))]
+    directories = write_fleet(fleet.directory, drives)
+    items = [
+        FleetItem(f"{host}/d", host, "/dev/d", state="complete", gathered=directory.name)
+        for host, directory in zip(("fir", "oak"), directories, strict=True)
+    ]
+    fleet.with_items(items).keep()
+    return fleet, directories
 
 
 def _document(base: Mapping[str, Any], drive: MadeUpDrive, when: datetime) -> dict[str, Any]:

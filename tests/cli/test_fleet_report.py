@@ -17,8 +17,8 @@ import pytest
 from drivelab.cli.main import run
 from drivelab.fleet.record import new_fleet
 from drivelab.model.fleet_hosts import HostEntry
-from drivelab.model.fleet_plan import FleetItem, FleetWork
-from made_up_fleet import MadeUpDrive, made_up_drives, write_fleet
+from drivelab.model.fleet_plan import FleetWork
+from made_up_fleet import MadeUpDrive, made_up_drives, write_fleet, write_gathered_fleet
 
 ODD = 19
 
@@ -136,14 +136,7 @@ def test_nothing_to_compare_is_an_error(
 def test_hosts_that_call_themselves_alike_have_the_names_that_their_fleet_gives_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fleet = new_fleet(FleetWork("run"), {"fir": HostEntry(), "oak": HostEntry()}, tmp_path)
-    drives = [replace(drive, host="localhost", name=f"loop{number}") for number, drive in enumerate(made_up_drives(2))]
-    directories = write_fleet(fleet.directory, drives)
-    items = [
-        FleetItem(f"{host}/d", host, "/dev/d", state="complete", gathered=directory.name)
-        for host, directory in zip(("fir", "oak"), directories, strict=True)
-    ]
-    fleet.with_items(items).keep()
+    fleet, _ = write_gathered_fleet(tmp_path)
     assert run(["fleet", "report", str(fleet.directory), "--json"]) == 0
     assert [one["host"] for one in json.loads(capsys.readouterr().out)["drives"]] == ["fir", "oak"]
 

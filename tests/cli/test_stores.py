@@ -7,17 +7,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from drivelab.fleet.record import new_fleet
-from drivelab.model.fleet_hosts import HostEntry
-from drivelab.model.fleet_plan import FleetItem, FleetWork
 from drivelab.store.remote.cache import cache_root
-from made_up_fleet import made_up_drives, write_fleet
+from made_up_fleet import write_gathered_fleet
 from s3_server import KEYS, Bucket, Wire
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -286,14 +282,7 @@ def gathered(*words: str | Path) -> subprocess.CompletedProcess[str]:
 def test_a_fleet_is_gathered_into_a_bucket_with_the_names_of_its_hosts(
     bucket: Bucket, asked: Asked, tmp_path: Path
 ) -> None:
-    fleet = new_fleet(FleetWork("run"), {"fir": HostEntry(), "oak": HostEntry()}, tmp_path)
-    drives = [replace(drive, host="localhost", name=f"loop{number}") for number, drive in enumerate(made_up_drives(2))]
-    directories = write_fleet(fleet.directory, drives)
-    items = [
-        FleetItem(f"{host}/d", host, "/dev/d", state="complete", gathered=directory.name)
-        for host, directory in zip(("fir", "oak"), directories, strict=True)
-    ]
-    fleet.with_items(items).keep()
+    fleet, directories = write_gathered_fleet(tmp_path)
     for directory in directories:
         listed = [(one.name, one.stat().st_size, sha256(one.read_bytes()).hexdigest()) for one in directory.iterdir()]
         directory.with_name(f".{directory.name}.files.json").write_text(json.dumps({"files": listed}))
