@@ -11,7 +11,6 @@ import argparse
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -29,8 +28,11 @@ from cases import (
     recording_alone,
     start_up,
 )
+from depths import RUN_S as DEPTHS_RUN_S
+from depths import depths
 from file_operations import FILES_KI, bonnie_version, file_operations
 from fio_agreement import LATENCY_MS, OF_DRIVE, OF_FILES, RUNTIME_MS, Agreement, agreement, table_of
+from page import engine_page, machine, processor, table
 from peers import fio_version
 from program_forecasts import RUN_S, Forecasted, forecasts
 from program_forecasts import table as forecast_table
@@ -45,6 +47,7 @@ TRACING_SHORTER = 10
 # programs are held against their forecasts on a drive whose flush takes so long, too
 SLOW_FLUSH_MS = 3
 AGREEMENT = "## The same job files by drivelab and by fio\n"
+DEPTHS = "## Queue depths, jobs and file systems\n"
 FILES = "## Operations on files\n"
 FORECASTS = "## Programs beside their forecasts\n"
 # heads each machine's table of programs
@@ -54,6 +57,7 @@ REPLAYS = "## A recorded load issued again\n"
 # in the order of the page; the first has no heading of its own
 PARTS = {
     "engine": "",
+    "depths": DEPTHS,
     "job-files": AGREEMENT,
     "files": FILES,
     "reports": REPORTS,
@@ -90,6 +94,9 @@ def main() -> int:
         if name == "files" and (os.geteuid() != 0 or shutil.which("bonnie++") is None):
             print("files are not compared: that needs root and bonnie++ (apt install bonnie++)", file=sys.stderr)
             continue
+        if name == "depths" and os.geteuid() != 0:
+            print("queue depths are not compared: loop devices need root", file=sys.stderr)
+            continue
         if name == "replays" and os.geteuid() != 0:
             print("replays are not compared: their real-time priority needs root", file=sys.stderr)
             continue
@@ -117,6 +124,8 @@ def measured_part(name: str, options: argparse.Namespace, known: str) -> str:
     """One part of the page, measured now; of what was known only other machines' tables of programs are kept."""
     if name == "engine":
         return engine_part(options)
+    if name == "depths":
+        return depths_part(depths(options.rounds), options)
     if name == "job-files":
         return agreement_part(agreement())
     if name == "files":
@@ -145,7 +154,24 @@ def engine_part(options: argparse.Namespace) -> str:
     with write_directory() as (directory, write_target):
         rows += against_bare_loop(directory, 5 * options.rounds, round(1000 * options.seconds))
     rows += [start_up(options.rounds), check_memory()]
-    return page(rows, (target, write_target), options)
+    return engine_page(rows, (target, write_target), options)
+
+
+def depths_part(rows: list[Row], options: argparse.Namespace) -> str:
+    """Rates by queue depth, jobs and target."""
+    lines = [
+        DEPTHS,
+        'Written by `make bench`, or alone by `make bench ARGS="--only depths"`, as root. 4 KiB random reads with',
+        "O_DIRECT and io_uring, registered buffers and files, of a file on tmpfs, of a loop device over memory and of",
+        "a file on an ext4 on one; two jobs read the same target. fio runs as it comes, without batches.",
+        f"Numbers are medians of {options.rounds} pairs of {DEPTHS_RUN_S:g} s; the ratio is that of the pairs, ours",
+        "over theirs, with the smallest and the largest.",
+        "",
+        *machine(fio_version()),
+        "",
+        *table(rows),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def agreement_part(rows: list[Agreement]) -> str:
@@ -182,7 +208,7 @@ def files_part(rows: list[Row], options: argparse.Namespace) -> str:
         f"Numbers are medians of {options.rounds} pairs; the ratio is that of the pairs, ours over theirs, with the",
         "smallest and the largest.",
         "",
-        *_machine(bonnie_version()),
+        *machine(bonnie_version()),
         "",
         *table(rows),
     ]
@@ -202,7 +228,7 @@ def reports_part(found: Reports, target: str) -> str:
         f"A chart that is not there after {PEER_SECONDS_MAX} s counts as failed, as does one that takes more than half",
         "of the machine's memory.",
         "",
-        *_machine(", ".join(FIO_PLOT)),
+        *machine(", ".join(FIO_PLOT)),
         "",
         *table(found.rows),
         "",
@@ -221,7 +247,7 @@ def block_traces_part(rows: list[Row]) -> str:
         "end, and has to tell of every I/O. Numbers are medians; the ratio is that of the pairs, ours over theirs,",
         "with the smallest and the largest. The peer's memory is that of the hungrier of its two programs.",
         "",
-        *_machine(version()),
+        *machine(version()),
         "",
         *table(rows),
     ]
@@ -239,7 +265,7 @@ def tracing_part(found: TracingCost, target: str, pairs: str) -> str:
         "loop device's own threads at queue depth 32), the rate falls by as much as the processor time grows. Numbers",
         f"are medians of {pairs}; the ratio is that of the pairs, with the smallest and the largest.",
         "",
-        *_machine(),
+        *machine(),
         "",
         *table(found.rows),
         "",
@@ -260,7 +286,7 @@ def replays_part(rows: list[Row], options: argparse.Namespace) -> str:
         f"Numbers are medians of {options.rounds} pairs of {options.seconds:g} s; the ratio is that of the pairs, ours",
         "over theirs, with the smallest and the largest.",
         "",
-        *_machine(fio_version()),
+        *machine(fio_version()),
         "",
         *table(rows),
     ]
@@ -270,7 +296,7 @@ def replays_part(rows: list[Row], options: argparse.Namespace) -> str:
 def forecasts_part(options: argparse.Namespace, known: str) -> str:
     """Real programs beside what a check tells of them, on this machine and on others that were tried before."""
     _, *tables = known.split(MACHINE)
-    others = [text for text in tables if not text.startswith(f"{_processor()}\n")]
+    others = [text for text in tables if not text.startswith(f"{processor()}\n")]
     lines = [
         FORECASTS,
         'Written by `make bench`, or alone by `make bench ARGS="--only programs"`. Each program of',
@@ -282,8 +308,8 @@ def forecasts_part(options: argparse.Namespace, known: str) -> str:
         "are of earlier versions, which took it from one computer, the first EPYC: elsewhere only their range holds.",
         "",
         *(f"{MACHINE}{text.rstrip()}\n" for text in others),
-        f"{MACHINE}{_processor()}\n",
-        *_machine(),
+        f"{MACHINE}{processor()}\n",
+        *machine(),
         "",
         *_forecast_lines(list(forecasts(options.rounds, options.directory))),
         *_slow_lines(options.rounds),
@@ -303,80 +329,6 @@ def _slow_lines(rounds: int) -> list[str]:
         return ["", f"{lead}: not measured, since that needs root and qemu-storage-daemon.", ""]
     with slow_directory(SLOW_FLUSH_MS) as directory:
         return ["", f"{lead}:", "", *_forecast_lines(list(forecasts(rounds, directory)))]
-
-
-def _machine(peer: str = "") -> list[str]:
-    """What it was measured on, and beside which version of the peer."""
-    return [
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}; {os.getloadavg()[2]:.0f} programs wanted a processor on average in the last",
-        f"quarter of an hour.{f' Peer: {peer}.' if peer else ''}",
-    ]
-
-
-def table(rows: list[Row]) -> list[str]:
-    """Rows of the page as a table."""
-    lines = ["| case | quantity | drivelab | peer | ratio | target |", "|---|---|---:|---:|---:|---|"]
-    for row in rows:
-        numbers = f"{row.ours:,.4g} | {row.theirs:,.4g} | {row.ratio_text}"
-        lines.append(f"| {row.case} | {row.quantity} | {numbers} | {row.target} |")
-    return lines
-
-
-def page(rows: list[Row], targets: tuple[str, str], options: argparse.Namespace) -> str:
-    """The page as Markdown."""
-    lines = [
-        "# What drivelab itself costs",
-        "",
-        "Written by `make bench`. Ours and theirs ran in turn on the same target with the same settings, each",
-        f"beginning every other time. Each number is the median of {options.rounds} runs of {options.seconds:g} s",
-        "(small writes: of five times as many, shorter ones). The ratio is the median of the ratios of the pairs,",
-        "ours over theirs, with the smallest and the largest in brackets. Machines differ and are noisy: read the",
-        "ratios, and how far they spread.",
-        "",
-        f"Machine: {_processor()}, {_processors()} processors, Linux {platform.release()}, Python",
-        f"{platform.python_version()}. Peers: {fio_version()}; {_compiler()}. Reads went to {targets[0]},",
-        f"synchronous writes to {targets[1]}.",
-        "",
-        *table(rows),
-        "",
-        *NOTES,
-    ]
-    return "\n".join(lines) + "\n\n"
-
-
-NOTES = (
-    "## How to read it",
-    "",
-    "- *User CPU per I/O* is the processor time of the thread that issues the I/O, from `getrusage`; fio's from",
-    "  its own `usr_cpu`. The kernel samples it with its timer tick, so a single run is good to 10 or 20 %.",
-    "- Both record the total latency of every I/O; fio keeps means and the quantiles of one kind, drivelab the",
-    "  histograms of all. fio times each submission, drivelab those of every 64th call, which sends and waits at",
-    "  once. Both use one thread, registered buffers and a registered file with io_uring, and no random map.",
-    "- fio submits I/Os one by one unless it is told to batch them; drivelab sends all free slots with one call.",
-    "  So there are two comparisons: fio as it comes, and fio with `--iodepth_batch_submit=32",
-    "  --iodepth_batch_complete_max=32`.",
-    "- *Keeping every I/O* is for the whole process with the writer of the Parquet file, recording minus not",
-    "  recording. On the null backend nearly all time is user time, so that row is the sharper one; it counts the",
-    "  closing of the file, too. fio's is its latency log with offsets, which it holds in memory until the end.",
-    "- The bare loop reads no clock and counts nothing; a ratio of 1 means that measuring cost nothing.",
-)
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
-
-
-def _compiler() -> str:
-    done = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0]
 
 
 if __name__ == "__main__":

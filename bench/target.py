@@ -25,13 +25,24 @@ def read_target() -> Iterator[tuple[str, str]]:
     As root a loop device over a file in memory; otherwise a file in the working directory.
     """
     directory = "/dev/shm" if os.geteuid() == 0 else "."
-    with tempfile.NamedTemporaryFile(dir=directory, prefix="drivelab-bench-") as image:
-        _write(Path(image.name))
+    with written(Path(directory), READ_TARGET_BYTES) as image:
         if os.geteuid() != 0:
-            yield image.name, "a file of 1 GiB on the working directory's file system"
+            yield str(image), "a file of 1 GiB on the working directory's file system"
             return
-        with _loop_device(image.name) as device:
+        with _loop_device(str(image)) as device:
             yield device, "a loop device over 1 GiB in memory"
+
+
+@contextlib.contextmanager
+def written(directory: Path, size_bytes: int) -> Iterator[Path]:
+    """A file of random bytes in a directory, until the context ends."""
+    block = os.urandom(1 << 20)
+    with tempfile.NamedTemporaryFile(dir=directory, prefix="drivelab-bench-") as image:
+        for _ in range(size_bytes >> 20):
+            image.write(block)
+        image.flush()
+        os.fsync(image.fileno())
+        yield Path(image.name)
 
 
 @contextlib.contextmanager
@@ -83,12 +94,3 @@ def _loop_device(image: str) -> Iterator[str]:
 
 def _run(*words: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-
-
-def _write(path: Path) -> None:
-    block = os.urandom(1 << 20)
-    with path.open("wb") as image:
-        for _ in range(READ_TARGET_BYTES >> 20):
-            image.write(block)
-        image.flush()
-        os.fsync(image.fileno())
