@@ -46,8 +46,6 @@ def joint_report(
     ----------
     runs : sequence of StoredRun
         Finished or not; none for a report of nothing but published pages.
-    references : sequence of ResultSet
-        Published pages.
     answers : sequence of RunAnswer or None, optional
         What the runs come to, in their order, where that is known already.
     prices : mapping of str to Price, optional

@@ -36,8 +36,6 @@ class PrintableStream:
 
     Parameters
     ----------
-    stream : text file
-        Where the text goes.
     is_for_results : bool
         Whether it must arrive, as results must: then only a lost terminal is
         passed over, and `failure` tells. What is told to a person never raises.

@@ -37,8 +37,6 @@ def next_move(done: Done, limit_s: float) -> Move:
 
     Parameters
     ----------
-    done : Done
-        What was done so far.
     limit_s : float
         How long to wait for the end of the first burst.
     """

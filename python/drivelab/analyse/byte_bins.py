@@ -83,8 +83,6 @@ def byte_bins(
 
     Parameters
     ----------
-    series : IntervalBytes
-        A trial.
     bin_bytes : float
         What a bin holds at least, above 0.
     keep_rest : bool

@@ -65,8 +65,6 @@ def throughput_course(series: IntervalBytes, capacity_bytes: float = 0.0) -> Thr
 
     Parameters
     ----------
-    series : IntervalBytes
-        What was moved in each interval.
     capacity_bytes : float
         Of the drive: a cliff is what lasts for 2 % of it. 0 where it is unknown.
 

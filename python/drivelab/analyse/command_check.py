@@ -45,20 +45,14 @@ class Stack:
 
     Attributes
     ----------
-    workload : Workload
-        What was asked.
     backend : str
         What issued it: sync, uring or aio.
-    is_direct : bool
-        Whether the page cache was bypassed.
     filesystem : str
         Its type, or ``raw`` for a block device.
     cache : str or None
         What the kernel believes about the drive's cache; None when that is not known.
     layers : tuple of str
         What lies between the file system and the drives at which commands are counted.
-    drives : int
-        How many drives these are.
     """
 
     workload: Workload
@@ -100,10 +94,6 @@ def is_too_little_durable(durable_commands: float, workload: Workload, backend: 
     ----------
     durable_commands : float
         Flushes and FUA writes together, per durable operation.
-    workload : Workload
-        What was asked.
-    backend : str
-        What issued it.
 
     Notes
     -----
@@ -159,8 +149,6 @@ def command_check(counted: CountedCommands, stack: Stack | None) -> CommandCheck
 
     Parameters
     ----------
-    counted : CountedCommands
-        What was counted.
     stack : Stack or None
         What the operations went through; None when that is not known.
 

@@ -37,8 +37,6 @@ def drive_counts(measured: Measurement, target: TargetFacts | None = None) -> De
 
     Parameters
     ----------
-    measured : Measurement
-        A trial.
     target : TargetFacts, optional
         Says which devices are drives; without it the first one is taken.
 
@@ -60,13 +58,7 @@ def drive_counts(measured: Measurement, target: TargetFacts | None = None) -> De
 
 
 def given_counts(measured: Measurement, target: TargetFacts | None = None) -> DeviceCounts | None:
-    """What left memory for the drives: of an array its own counts, since its members get copies and parity besides.
-
-    Parameters
-    ----------
-    measured, target
-        As for `drive_counts`.
-    """
+    """What left memory for the drives: of an array its own counts, since its members get copies and parity besides."""
     names = {drive.name for drive in target.drives} if target else set()
     counted = measured.counted_device
     is_joined = counted is not None and counted.device == measured.context.get("counted_device")
@@ -77,13 +69,6 @@ def given_counts(measured: Measurement, target: TargetFacts | None = None) -> De
 
 def commands_per_operation(measured: Measurement, target: TargetFacts | None = None) -> dict[str, Estimate]:
     """Device commands and bytes for each operation, by metric.
-
-    Parameters
-    ----------
-    measured : Measurement
-        A trial, with the kernel's counters.
-    target : TargetFacts, optional
-        Says which devices are drives.
 
     Returns
     -------
@@ -150,8 +135,6 @@ def traced_commands(measured: Measurement, writes_low: float, writes_high: float
 
     Parameters
     ----------
-    measured : Measurement
-        A trial.
     writes_low, writes_high : float
         Data writes per operation in the timed pass, as the kernel's counters bound them.
 

@@ -31,8 +31,6 @@ class TrialConduct:
     ----------
     asked : mapping of str to str
         Parts of the workload as asked, by their name for people: ``queue depth``, ``durability``.
-    backend : str
-        What issued the I/O.
     is_direct : bool or None
         Whether the kernel bypassed the page cache; None when unknown.
     queue_depth : float or None

@@ -38,12 +38,6 @@ class ComparedTrial:
         Which run of its side it belongs to, from 0.
     place : str
         What stands for its target on both sides.
-    trial : RunTrial
-        Its numbers.
-    conduct : TrialConduct
-        How it was carried out.
-    label : str
-        Its workload for people.
     is_lasting : bool
         Whether its rates are what lasts, not what a cache took at first.
     is_round : bool
@@ -123,17 +117,11 @@ def compare_sides(
     ----------
     base, new : sequence of ComparedTrial
         All trials of each side; those of the reference are passed over.
-    units : mapping of str to str
-        Unit of every metric.
     margin : float
         What still counts as the same: 0.05 is 5 %.
     metrics : sequence of str
         Which to judge; otherwise the one that the workload is judged by at all its levels, and
         beside it, told only, p99 of its latency, and the operations per second beside a median.
-
-    Returns
-    -------
-    Compared
 
     Notes
     -----

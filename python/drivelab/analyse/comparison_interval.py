@@ -42,12 +42,8 @@ class Shift:
         None where a side has fewer runs than `RUNS_MIN`.
     p_value : float or None
         Two-sided, of no difference at all.
-    error : float
-        Standard error.
     degrees_of_freedom, own_degrees : float
         Behind the p-value, and behind the interval.
-    method : str
-        How all this was made.
     """
 
     value: float

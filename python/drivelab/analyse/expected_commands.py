@@ -44,8 +44,6 @@ class Commands:
     ----------
     writes : tuple of float
         Writes with data, those of a journal, log or tree included.
-    flushes : tuple of float
-        Cache flushes.
     fua_writes : tuple of float
         The part of the writes that carries Force Unit Access.
     """
@@ -71,8 +69,6 @@ class ExpectedCommands:
         Direct I/O; io_uring or libaio; None for either.
     by_cache : dict of str to Commands
         By what the kernel believes about the drive's cache.
-    source : str
-        Where the numbers come from.
     """
 
     filesystem: str
@@ -127,24 +123,7 @@ EXPECTED_COMMANDS: tuple[ExpectedCommands, ...] = (
 def expected_commands(
     workload: Workload, backend: str, direct: bool, target: TargetFacts
 ) -> tuple[Commands, ExpectedCommands] | None:
-    """What one durable write of a workload must cost; None where nothing is known.
-
-    Parameters
-    ----------
-    workload : Workload
-        What was asked.
-    backend : str
-        What issued it: sync, uring or aio.
-    direct : bool
-        Whether the page cache was bypassed.
-    target : TargetFacts
-        File system and drive.
-
-    Returns
-    -------
-    tuple of Commands and ExpectedCommands, or None
-        See `expected_commands_on`.
-    """
+    """What one durable write of a workload must cost; None where nothing is known."""
     return expected_commands_on(workload, backend, direct, filesystem_name(target), cache_kind(target))
 
 
@@ -155,12 +134,6 @@ def expected_commands_on(
 
     Parameters
     ----------
-    workload : Workload
-        What was asked.
-    backend : str
-        What issued it: sync, uring or aio.
-    direct : bool
-        Whether the page cache was bypassed.
     filesystem : str
         Its type, or ``raw`` for a block device.
     cache : str or None

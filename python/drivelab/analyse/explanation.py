@@ -51,12 +51,6 @@ class TracedPass:
 
     Attributes
     ----------
-    trial : str
-        Name of the trial.
-    operations : OperationParts
-        Its operations.
-    conduct : TraceConduct
-        How the trace was taken.
     untraced_ns : Estimate or None
         Median latency of the pass that nobody traced.
     q2c : (int, int)
@@ -135,8 +129,6 @@ def explanation_of(
         Which operations of them: read, write, trim, sync or durable_write.
     label : str
         The trial for people.
-    stack : Stack, optional
-        What the operations went through, for the self-check of their commands.
 
     Returns
     -------
@@ -200,13 +192,7 @@ def _of_each(estimates: Sequence[Estimate | None]) -> tuple[float, ...]:
 
 
 def typical_of(order: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The operations of the middle fifth: ranks from 40 % to 60 %, as many of the slower as of the faster left out.
-
-    Parameters
-    ----------
-    order : ndarray of int, shape (n,)
-        Operations in order of their latency.
-    """
+    """The operations of the middle fifth: ranks from 40 % to 60 %, as many of the slower as of the faster left out."""
     begin = 2 * order.size // 5
     return order[begin : order.size - begin]
 

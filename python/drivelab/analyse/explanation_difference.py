@@ -51,12 +51,6 @@ def explanation_difference(
     ----------
     base, new : sequence of OperationParts
         The traced pass of each repeat, at least one a side with an operation in it.
-    names : (str, str)
-        Of the sides.
-
-    Returns
-    -------
-    ExplanationDifference
 
     Notes
     -----

@@ -50,8 +50,6 @@ def explained(logs: np.ndarray, levels: Sequence[str], groups: Sequence[str], se
         One value per drive.
     levels, groups : sequence of str
         Level of the factor, and the group within which levels are dealt: the model.
-    seed : int
-        Of the deals.
 
     Returns
     -------

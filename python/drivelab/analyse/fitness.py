@@ -17,15 +17,6 @@ from drivelab.model.verdict import Fitness, FitnessOutcome, Outcome
 def judge_fitness(needs: Iterable[Need], summaries: Sequence[TrialSummary], findings: Sequence[Finding]) -> Fitness:
     """What a target is fit for: every need judged, and one sentence for all.
 
-    Parameters
-    ----------
-    needs : iterable of Need
-        All there are.
-    summaries : sequence of TrialSummary
-        The numbers of every trial.
-    findings : sequence of Finding
-        About the run and its trials.
-
     Notes
     -----
     Needs without a published limit have a verdict each, and no part in the outcome. Programs

@@ -21,8 +21,6 @@ class Window:
 
     Attributes
     ----------
-    length_s : int
-        How long it is.
     alarms_per_1000 : float
         On how many of 1,000 dates chance alone may call a drive slow that is as its peers.
     sliding : float
@@ -71,8 +69,6 @@ class Threshold:
 
     Attributes
     ----------
-    window_s : int
-        Length of the window.
     odd, sure : float
         Logarithms of ratios: beyond what chance makes on hardly a date, and beyond what it makes of a whole fleet.
     """

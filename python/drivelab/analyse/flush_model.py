@@ -55,8 +55,6 @@ class MixtureTime:
         Over the repeats; None for a combination that was not measured and is to be predicted.
     lowest_ns, highest_ns : float or None
         Of the repeats.
-    repeat_count : int
-        Repeats behind it.
     """
 
     filesystem: str
@@ -91,14 +89,6 @@ def fit_flush_model(
     ----------
     measured : sequence of MixtureTime
         One per combination of one drive and one workload.
-    drive, machine, workload, metric : str
-        What was measured.
-    is_hard_disk : bool
-        Whether heads have to move.
-    has_counts : bool
-        Whether the commands were counted in the same run.
-    notes : tuple of str
-        What was left out.
 
     Returns
     -------
@@ -160,8 +150,6 @@ def nonnegative_pair(matrix: Floats, wanted: Floats) -> Floats:
     ----------
     matrix : ndarray, shape (n, 2)
         Columns with no negative number in them.
-    wanted : ndarray, shape (n,)
-        What to come near to.
     """
     free = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
     if free.min() >= 0:

@@ -27,12 +27,6 @@ class CallSummary:
 
     Attributes
     ----------
-    call : str
-        Its name.
-    count : int
-        How many.
-    per_second : float
-        How many in a second.
     p50_ns, p99_ns, slowest_ns : float
         Of the latency, as seen in the sample.
     parts_ns : mapping of Part to int
@@ -125,10 +119,6 @@ def at_drive(operations: pa.Table, events: pa.Table, own_threads: Collection[int
 
     Parameters
     ----------
-    operations : pyarrow.Table
-        With ``start_ns`` and ``latency_ns``.
-    events : pyarrow.Table
-        One row per bio and per command.
     own_threads : collection of int
         Threads of the program, whose bios are those of ``the program itself``.
 

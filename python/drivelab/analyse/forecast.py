@@ -45,10 +45,6 @@ def forecast(
 
     Parameters
     ----------
-    need : str
-        Its name.
-    summaries : mapping of str to TrialSummary
-        What was measured, by trial.
     lasting_per_s : float or None
         I/Os a second that a volume is left with; each commit is one at least.
     title : str
@@ -97,8 +93,6 @@ def commit_rate(program: Program, latency: Estimate) -> Estimate:
 
     Parameters
     ----------
-    program : Program
-        With its own time, which has a range too.
     latency : Estimate
         `log_latency`, with a value.
     """
@@ -120,8 +114,6 @@ def rate_bands(program: Program, latency: Estimate, new_block: Estimate | None =
 
     Parameters
     ----------
-    program : Program
-        With its own time.
     latency : Estimate
         `log_latency`, with a value.
     new_block : Estimate, optional

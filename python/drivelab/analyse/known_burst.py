@@ -36,19 +36,7 @@ class KnownBurst:
 def with_known_bursts(
     findings: Sequence[Finding], known: Sequence[KnownBurst], measured: Measurement, summary: TrialSummary
 ) -> list[Finding]:
-    """The findings of a trial, with what is known of bursts in place of what may be.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-        Of the trial.
-    known : sequence of KnownBurst
-        Of the volume; none where nobody measured it.
-    measured : Measurement
-        The trial.
-    summary : TrialSummary
-        Its numbers.
-    """
+    """The findings of a trial, with what is known of bursts in place of what may be."""
     counts_ios = any(one.token == "I/Os" for one in known)
     kept = [one for one in findings if not counts_ios or one.code != burst_possible.CODE]
     return [*kept, *(_finding(one, summary) for one in known if one.is_about(measured) and _is_above(one, summary))]

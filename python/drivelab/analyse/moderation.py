@@ -54,10 +54,6 @@ def moderated(variances: Floats, degrees: Floats) -> Moderated:
     degrees : ndarray, shape (numbers,)
         Their degrees of freedom.
 
-    Returns
-    -------
-    Moderated
-
     Notes
     -----
     Smyth's (2004) empirical Bayes variance, (d0 s0² + d s²) / (d0 + d), where d0

@@ -38,14 +38,10 @@ class RunOfHistory:
 
     Attributes
     ----------
-    name : str
-        Of the run.
     kind : tuple of str
         What like runs have in common: the experiment, whether it was shortened, the file system.
     left_out : str
         Why it tells nothing of the drive: ``busy machine``; empty where it does.
-    trials : sequence of ComparedTrial
-        All of it.
     """
 
     name: str
@@ -69,8 +65,6 @@ class NewestRun:
 
     Attributes
     ----------
-    run : str
-        Its name.
     kind : tuple of str
         As of `RunOfHistory`.
     earlier_count, missing_count : int
@@ -105,8 +99,6 @@ def judge_newest(runs: Sequence[RunOfHistory], units: Mapping[str, Unit]) -> tup
     ----------
     runs : sequence of RunOfHistory
         Of one drive, the oldest first; those that are left out are passed over.
-    units : mapping of str to str
-        Unit of every metric.
 
     Returns
     -------
@@ -125,13 +117,7 @@ def judge_newest(runs: Sequence[RunOfHistory], units: Mapping[str, Unit]) -> tup
 
 
 def newest_of(runs: Sequence[RunOfHistory], units: Mapping[str, Unit]) -> tuple[NewestRun, ...]:
-    """Of each kind of run the newest one, before it is judged: the kind that was measured last first.
-
-    Parameters
-    ----------
-    runs, units
-        As of `judge_newest`.
-    """
+    """Of each kind of run the newest one, before it is judged: the kind that was measured last first."""
     kinds: dict[tuple[str, ...], list[RunOfHistory]] = {}
     for run in runs:
         if not run.left_out:

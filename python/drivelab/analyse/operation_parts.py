@@ -115,8 +115,6 @@ def q2c_of_data(events: pa.Table, drives: Collection[str] = ()) -> tuple[int, in
 
     Parameters
     ----------
-    events : pyarrow.Table
-        One row per bio and per command of a traced pass.
     drives : collection of str
         ``major:minor`` of the drives, where the trace is of layers, too.
 
@@ -141,8 +139,6 @@ def member_times(events: pa.Table, drives: Mapping[str, str]) -> dict[str, tuple
 
     Parameters
     ----------
-    events : pyarrow.Table
-        One row per bio and per command of a traced pass.
     drives : mapping of str to str
         Their names by ``major:minor``.
 

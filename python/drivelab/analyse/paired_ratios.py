@@ -87,8 +87,6 @@ class PairedRatio:
         ----------
         change : float
             A ratio above 1.
-        significance : float
-            What the p-value is held against.
 
         Notes
         -----
@@ -117,11 +115,6 @@ def paired_ratios(pairs: Sequence[Paired]) -> list[PairedRatio]:
     ----------
     pairs : sequence of Paired
         Of things that were measured alike: the levels of one workload on one target.
-
-    Returns
-    -------
-    list of PairedRatio
-        In the order given.
 
     Notes
     -----

@@ -37,10 +37,6 @@ class RunOfDrive:
     ----------
     experiment : str
         What runs have in common that are compared.
-    drive : str
-        Key of the drive.
-    numbers : sequence of CombinationNumbers
-        What it has.
     """
 
     experiment: str

@@ -13,8 +13,6 @@ def pelt(series: Floats, penalty: float, segment_min: int) -> list[int]:
 
     Parameters
     ----------
-    series : ndarray of float64, shape (n,)
-        In order.
     penalty : float
         What a change must save of the sum of squares, at least 0.
     segment_min : int

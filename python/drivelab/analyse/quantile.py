@@ -78,8 +78,6 @@ def quantile_estimates_from_series(values: Floats, at: Sequence[float], unit: Un
         One value per operation, in order of time.
     at : sequence of float
         Quantiles in (0, 1): 0.999, not 99.9.
-    unit : str
-        Unit of the values.
 
     Returns
     -------

@@ -34,8 +34,6 @@ def mean_estimate_from_series(values: Floats, unit: Unit = "ns") -> Estimate:
     ----------
     values : ndarray, shape (n,)
         One value per operation, in order of time.
-    unit : str
-        Unit of the values.
     """
     series = np.asarray(values, dtype=np.float64)
     count = int(series.shape[0])
@@ -86,8 +84,6 @@ def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Uni
         Operations completed, or bytes moved, in each interval.
     durations_ns : ndarray, shape (n,)
         Lengths of the intervals, of which the first and last may be shorter.
-    unit : str
-        ``1/s`` or ``B/s``.
     """
     amounts, durations = np.asarray(counts, np.float64), np.asarray(durations_ns, np.float64) / 1e9
     found = ratio_estimate(amounts, durations, unit)
@@ -107,8 +103,6 @@ def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit) -> Esti
     ----------
     numerators, denominators : ndarray of float64, shape (n,)
         One element per interval, in order of time.
-    unit : str
-        Unit of the ratio.
 
     Returns
     -------

@@ -9,13 +9,6 @@ from drivelab.model.measurement import DeviceCounts, Measurement
 def reached_device_share(measured: Measurement, counts: DeviceCounts | None) -> Estimate | None:
     """Bytes that the drive was given while the trial ran, over the bytes that were written, at most 1.
 
-    Parameters
-    ----------
-    measured : Measurement
-        A trial.
-    counts : DeviceCounts or None
-        What its drives executed; None when the kernel counted nothing.
-
     Returns
     -------
     Estimate or None

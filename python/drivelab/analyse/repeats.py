@@ -27,8 +27,6 @@ def repeated_metric(
     ----------
     values : sequence of float or None
         One per repeat.
-    unit : str
-        Of the values.
     is_seen : bool
         Whether some of them are the sample's own, without an interval.
     ends : sequence of (float or None, float or None)

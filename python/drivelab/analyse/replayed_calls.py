@@ -22,13 +22,6 @@ Floats = NDArray[np.float64]
 def changed_calls(pairs: CallPairs, names: Sequence[str], files: Sequence[str] = ()) -> list[dict[str, Any]]:
     """What each kind of call took there and here, those that took longest first.
 
-    Parameters
-    ----------
-    pairs : CallPairs
-        All calls.
-    names, files : sequence of str
-        What their numbers stand for.
-
     Returns
     -------
     list of dict

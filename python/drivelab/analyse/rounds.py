@@ -56,8 +56,6 @@ class RoundsOfPlan:
 
         Parameters
         ----------
-        step : PlannedStep
-            Of this plan.
         values : mapping of str to mapping of str to float
             The numbers of all trials of the rounds before, by trial and metric (`NEEDED`).
         """

@@ -31,10 +31,6 @@ class RunTrial:
 
     Attributes
     ----------
-    name, target, workload : str
-        Its name, where, and what.
-    block : int
-        Block of the randomised order.
     levels, achieved : mapping of str to str
         Level of every factor as asked, and as read back where that was done.
     kind : TrialKind
@@ -104,8 +100,6 @@ class ExperimentOrder:
         Levels of every factor.
     is_one_at_a_time : bool
         Whether every combination differs in one level from the first.
-    targets : sequence of str
-        As they were asked for.
     is_in_rounds : bool
         Whether it goes on in rounds until a state is steady, so that several trials of a combination are rounds.
     """
@@ -142,10 +136,6 @@ def run_answer(
         In the order in which they ran.
     order : ExperimentOrder
         As the experiment's author wrote it.
-    units : mapping of str to str
-        Unit of every metric that is wanted over the repeats.
-    with_effects : bool
-        Whether the experiment asks for the effects of its levels.
     factorial_metrics : sequence of str
         Metrics whose main effects and interactions are wanted beside those of
         the judged one (``total_latency_ns_p99``).

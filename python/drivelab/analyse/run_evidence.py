@@ -33,12 +33,6 @@ class SessionTrial:
     ----------
     session : int
         Session of the run, from 1.
-    started_utc : str
-        ISO 8601.
-    measured_ns : int
-        Length of its measured window.
-    target : str
-        Label of the target.
     found : mapping of str to str
         What was read back of the settings that it left as they were found.
     system : mapping of str to str
@@ -59,14 +53,10 @@ class Session:
 
     Attributes
     ----------
-    number : int
-        From 1.
     begin, end : datetime
         Begin of its first trial, and end of its last one.
     found : dict of (target, setting) to set of str
         What settings that were left as found were.
-    system : dict of str to set of str
-        What it ran on.
     """
 
     number: int
@@ -130,14 +120,8 @@ class RunEvidence:
 
         Parameters
         ----------
-        trial : str
-            Its name.
-        throughput : Estimate, optional
-            Its throughput in B/s.
         reference : ReferenceTrial, optional
             Its judged number, when it is a trial of the reference; in the order in which they were measured.
-        session : SessionTrial, optional
-            When it was measured, and what was found.
         window_ns : int
             Length of its measured window; 0 where it is not known.
         """

@@ -20,10 +20,6 @@ class CombinationNumbers:
 
     Attributes
     ----------
-    workload, label : str
-        Its workload, and what that is for people.
-    levels : tuple of (str, str)
-        Level of every factor.
     judged : str
         The metric that it is judged by.
     values : mapping of str to SideValues
@@ -78,8 +74,6 @@ def numbers_of(trials: Sequence[ComparedTrial], units: Mapping[str, Unit]) -> li
     ----------
     trials : sequence of ComparedTrial
         Of one run on one target.
-    units : mapping of str to str
-        Unit of every metric.
     """
     conducts: dict[tuple[str, Levels], dict[str, list[TrialConduct]]] = {}
     for one in trials:

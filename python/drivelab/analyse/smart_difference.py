@@ -36,11 +36,6 @@ _OWN_PAGES = ("Bckgnd_Program_Page_Cnt", "FTL_Program_Page_Count")
 def smart_difference(before: SmartFacts, after: SmartFacts) -> SmartDifference:
     """What changed between two readings of one drive.
 
-    Parameters
-    ----------
-    before, after : SmartFacts
-        Two readings of the same drive.
-
     Notes
     -----
     A drive may write its counters down late (some once in minutes), so a short

@@ -56,13 +56,7 @@ def passes_five_rounds(rounds: Sequence[float] | Floats) -> bool:
 
 
 def five_rounds(rounds: Sequence[float] | Floats) -> FiveRounds:
-    """What the criterion of SNIA's specification says of five rounds.
-
-    Parameters
-    ----------
-    rounds : sequence of float, length 5
-        The tracked number of each round, in order.
-    """
+    """What the criterion of SNIA's specification says of five rounds."""
     values = np.asarray(rounds, np.float64)
     count, mean = values.shape[0], float(values.mean())
     places = np.arange(count) - (count - 1) / 2
@@ -84,8 +78,6 @@ def steady_state(series: IntervalBytes, capacity_bytes: float) -> SteadyState:
 
     Parameters
     ----------
-    series : IntervalBytes
-        What was moved in each interval.
     capacity_bytes : float
         Of the drive, or of the range that was used; above 0. A round is 5 % of it.
 
@@ -178,8 +170,6 @@ def swing_period_bytes(series: IntervalBytes, from_bytes: float) -> float:
 
     Parameters
     ----------
-    series : IntervalBytes
-        A trial.
     from_bytes : float
         What was moved before is left out.
     """
@@ -230,11 +220,6 @@ def _undecided(round_bytes: float, count: int, why: str) -> SteadyState:
 
 def mann_kendall_p_value(values: Sequence[float]) -> float:
     """The two-sided p-value of there being no trend.
-
-    Parameters
-    ----------
-    values : sequence of float
-        In order.
 
     Returns
     -------

@@ -44,8 +44,6 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
 
     Parameters
     ----------
-    measured : Measurement
-        What was measured.
     target : TargetFacts, optional
         Says which of the counted devices are drives; needed for arrays only.
 
@@ -247,20 +245,7 @@ def _sampled_part(part_ns: int, rest_ns: int, total_ns: int, count: int) -> Esti
 
 
 def wilson_interval(share: float, trials: float) -> tuple[float, float]:
-    """The 95 % interval of a share that was seen in so many independent trials (Wilson 1927).
-
-    Parameters
-    ----------
-    share : float
-        The share seen, 0..1.
-    trials : float
-        Trials behind it; with none the interval is 0 to 1.
-
-    Returns
-    -------
-    float, float
-        Low and high end, within 0..1 and on both sides of `share`.
-    """
+    """The 95 % interval of a share that was seen in so many independent trials (Wilson 1927)."""
     square = _NORMAL_97_5**2
     middle = (trials * share + square / 2) / (trials + square)
     half = _NORMAL_97_5 * math.sqrt(trials * share * (1 - share) + square / 4) / (trials + square)

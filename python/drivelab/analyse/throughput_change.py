@@ -18,11 +18,6 @@ INTERVALS_MIN = 10
 def throughput_tenths(bytes_moved: NDArray[np.float64], duration_ns: NDArray[np.float64]) -> dict[str, Estimate]:
     """Throughput in the first and in the last tenth of a trial, and what the last is of the first.
 
-    Parameters
-    ----------
-    bytes_moved, duration_ns : ndarray of float64, shape (n,)
-        Of each interval, in order of time.
-
     Returns
     -------
     dict of str to Estimate

@@ -21,15 +21,6 @@ def judge_trial(
 ) -> tuple[TrialSummary, list[Finding]]:
     """The numbers of one trial, and the findings about it.
 
-    Parameters
-    ----------
-    measured : Measurement
-        What was measured.
-    target : TargetFacts
-        What it ran on.
-    host : HostFacts, optional
-        The computer.
-
     Returns
     -------
     TrialSummary, list of Finding
@@ -45,8 +36,6 @@ def is_enough(workload: Workload, intervals: pa.Table, counted_ns: int) -> bool:
 
     Parameters
     ----------
-    workload : Workload
-        What is issued, with the precision that is asked for.
     intervals : pyarrow.Table
         The rows of all whole intervals so far.
     counted_ns : int

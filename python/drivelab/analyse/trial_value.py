@@ -14,12 +14,6 @@ class TrialValue:
 
     Attributes
     ----------
-    target, workload : str
-        Where, and what.
-    block : int
-        Block of the randomised order.
-    levels : mapping of str to str
-        Level of every factor.
     value : float
         Its median latency in ns, or its throughput in B/s: above 0.
     commands : mapping of str to (float, float)

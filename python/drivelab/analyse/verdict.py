@@ -68,12 +68,6 @@ def judge_need(
 
     Parameters
     ----------
-    need : Need
-        What is asked for.
-    summaries : sequence of TrialSummary
-        The numbers of every trial.
-    findings : sequence of Finding
-        About the run and its trials.
     at_least_per_s : float
         Commits a second of one client that are asked for, as a limit of its own; 0 for none.
 

@@ -33,12 +33,8 @@ class ReadRun:
     ----------
     trials : list of RunTrial
         In the order in which they ran.
-    units : mapping of str to str
-        Unit of every metric.
     conducts : mapping of str to StoredConduct
         How each trial was carried out, by its name.
-    titles : mapping of str to str
-        What each workload is for people.
     lasting_shares : mapping of str to float
         Of trials whose rate is that of a cache or a burst, in a check: what lasts, over what was measured.
     has_rounds : bool
@@ -62,10 +58,6 @@ def read_run(run: StoredRun, metrics: Collection[str], *, with_others_bursts: bo
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
-    metrics : collection of str
-        Their names.
     with_others_bursts : bool
         Whether what other runs found of burst credit tells what lasts, too.
 
@@ -125,8 +117,6 @@ def compared_trials(
 
     Parameters
     ----------
-    side : sequence of ReadRun
-        The runs.
     places : mapping of str to str
         What stands for each target, by its label; a label that is missing stands for itself.
     lasting : collection of str

@@ -32,8 +32,6 @@ def courses_of_run(run: StoredRun, trials: Collection[str]) -> dict[str, Through
 
     Parameters
     ----------
-    run : StoredRun
-        Finished or not.
     trials : collection of str
         Names of completed trials; the first `TRIALS_MAX` are looked at.
 

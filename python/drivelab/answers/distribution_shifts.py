@@ -26,8 +26,6 @@ def distribution_shifts(
     ----------
     pairs : sequence of (sequence of ComparedTrial, sequence of ComparedTrial)
         Trials of BASE and of NEW of each combination.
-    base, new : sequence of StoredRun
-        The runs that these trials are of.
 
     Raises
     ------

@@ -38,19 +38,7 @@ _YES = ("1", "true", "yes", "on")
 
 @dataclass(frozen=True, slots=True)
 class TracedCell:
-    """One combination of factors whose trials were traced.
-
-    Attributes
-    ----------
-    target, workload : str
-        Where, and what.
-    levels : mapping of str to str
-        Level of every factor.
-    trials : tuple of str
-        Its trials that have a traced pass, in order.
-    label : str
-        The combination for people.
-    """
+    """One combination of factors whose trials were traced."""
 
     target: str
     workload: str
@@ -205,8 +193,6 @@ def level_differences(run: StoredRun, answer: RunAnswer) -> tuple[tuple[LevelEff
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
     answer : RunAnswer
         What its trials come to; its effects say which levels matter.
 

@@ -26,11 +26,6 @@ _Group = dict[tuple[str, str, float, float], list[Observation]]
 def flush_fits(sets: Sequence[ResultSet]) -> tuple[FlushFit, ...]:
     """The costs of a write and of a flush of every drive that was measured with enough mixtures of both.
 
-    Parameters
-    ----------
-    sets : sequence of ResultSet
-        Runs and published pages.
-
     Returns
     -------
     tuple of FlushFit

@@ -22,8 +22,6 @@ def known_bursts(directories: Iterable[Path], target: TargetFacts) -> tuple[Know
     ----------
     directories : iterable of Path
         Of runs, the newest first; what cannot be read tells nothing.
-    target : TargetFacts
-        What is checked.
     """
     facts = target.to_json()
     for run in _readable(directories):

@@ -60,8 +60,6 @@ def measured_targets(record: RunRecord, labels: Sequence[str] = ()) -> dict[str,
 
     Parameters
     ----------
-    record : RunRecord
-        Of the run.
     labels : sequence of str
         Labels that trials have; one that the record does not know gets a drive of which only the name is known.
     """

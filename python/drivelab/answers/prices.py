@@ -15,8 +15,6 @@ def with_prices(sets: Sequence[ResultSet], prices: Mapping[str, Price]) -> tuple
 
     Parameters
     ----------
-    sets : sequence of ResultSet
-        Runs and published pages.
     prices : mapping of str to Price
         By serial, model, or the name that tables give a drive.
 

@@ -41,8 +41,6 @@ def result_set_of(run: StoredRun, answer: RunAnswer) -> ResultSet:
     ----------
     run : StoredRun
         Finished or not; facts that its run.json does not have stay empty.
-    answer : RunAnswer
-        What its trials come to together.
 
     Returns
     -------

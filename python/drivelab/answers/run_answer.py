@@ -75,8 +75,6 @@ def answer_of_run(
 
     Parameters
     ----------
-    run : StoredRun
-        Finished or not.
     metrics : collection of str, optional
         Which metrics to bring together over the repeats; all of them when left out.
     factorial_metrics : sequence of str
@@ -188,10 +186,6 @@ def experiment_order(
     ----------
     experiment : mapping
         As ``run.json`` has it.
-    targets : sequence of mapping
-        The same.
-    quick : bool
-        Whether the run was scaled down.
     """
     titles = workload_titles(experiment)
     levels = factor_levels(experiment, is_quick=quick)

@@ -28,8 +28,6 @@ def facts_of_side(
 
     Parameters
     ----------
-    runs : sequence of StoredRun
-        The runs of the side.
     notes : sequence of mapping
         Of the trials of each: a run that was resumed may have seen two kernels.
     left_out : collection of str

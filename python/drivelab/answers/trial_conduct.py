@@ -38,8 +38,6 @@ class StoredConduct:
         Range and length of the measurement: they change how sure a number is, and seldom what it means.
     warnings : collection of str
         Codes of the findings that limit what its numbers mean.
-    label : str
-        What the trial is for people.
     lasting : mapping of str to float
         What lasts of its rates, by metric, where they are those of a cache, as the run saw it.
     lasting_by_others : mapping of str to float

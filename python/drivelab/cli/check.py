@@ -62,8 +62,6 @@ class Asked:
         The one that was named; None for all of them.
     at_least_per_s : float
         Commits a second that one client shall reach; 0 where no rate was asked for.
-    tags : mapping of str to str
-        What the run is to be known by.
     """
 
     need: Need | None = None

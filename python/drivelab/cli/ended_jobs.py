@@ -23,10 +23,6 @@ def ending(instruments: Instruments, plan: Plan, job_file: Mapping[str, Any]) ->
 
     Parameters
     ----------
-    instruments : Instruments
-        What measures.
-    plan : Plan
-        The jobs as steps.
     job_file : mapping of str to Any
         What is kept of the job file in ``run.json``.
     """

@@ -94,8 +94,6 @@ def pattern_words(pattern: WorkloadPattern, varied: Collection[str] = ()) -> str
 
     Parameters
     ----------
-    pattern : WorkloadPattern
-        The workload.
     varied : collection of str
         Keys that factors vary, and that are told of there.
     """

@@ -51,16 +51,8 @@ def show_explanations(
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
     trial : str
         Only this trial of it; empty for all combinations of factors, their repeats together.
-    as_json : bool
-        Whether JSON is printed.
-    details : bool
-        Whether every number and check is printed, and not the answer alone.
-    writes_report : bool
-        Whether its report is written first.
 
     Raises
     ------

@@ -29,19 +29,10 @@ def show(path: Path, *, strict: bool = False, as_json: bool = False, output: Pat
 
     Parameters
     ----------
-    path : Path
-        The job file.
     strict : bool
         Whether options that are approximated, not honoured or unknown are errors.
-    as_json : bool
-        Whether JSON is printed instead.
     output : Path, optional
         File that the experiment is written to, which must not exist; without one it is shown.
-
-    Returns
-    -------
-    int
-        Exit status.
 
     Raises
     ------

@@ -27,15 +27,7 @@ _WORDS = {"p50": "at the median", "p99": "at p99"}
 
 
 def io_answer(workload: Workload, summary: TrialSummary | None) -> str:
-    """The number that the workload is judged by, with its interval; empty without any.
-
-    Parameters
-    ----------
-    workload : Workload
-        As it was asked for.
-    summary : TrialSummary or None
-        What it came to; None where nothing was measured.
-    """
+    """The number that the workload is judged by, with its interval; empty without any."""
     if summary is None or workload.backend == "null":
         return ""
     sizes = {share.bytes for share in workload.block_sizes}

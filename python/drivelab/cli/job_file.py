@@ -46,14 +46,8 @@ class JobFilePlan:
     ----------
     translation : Translation
         What became of its jobs and options.
-    plan : Plan
-        Its jobs on their targets.
-    targets : dict of str to TargetFacts
-        The targets by their label.
     experiment : Experiment
         The jobs as an experiment, for whoever reads the run.
-    text : bytes
-        The job file, verbatim.
     jobs : tuple of (str, TranslatedJob)
         Name of each workload and the job that it is; of a job with several targets several.
     verifies : mapping of str to str
@@ -122,8 +116,6 @@ def plan_job_file(
 
     Parameters
     ----------
-    path : str
-        The job file.
     targets : sequence of str
         Take the place of all targets of the job file; all its jobs run on the
         first, then on the next. In a directory each file keeps its name.

@@ -20,8 +20,6 @@ def print_level_reasons(traced: TracedAnswer, console: Console, *, lines_max: in
     ----------
     traced : TracedAnswer
         Of the run; nothing is printed where no trial was traced.
-    console : Console
-        Where it goes.
     lines_max : int
         How many lines there are for it, of whole sentences; 0 for as many as it takes.
     """

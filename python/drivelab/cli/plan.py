@@ -90,12 +90,6 @@ class AskedPlan:
 
     Attributes
     ----------
-    plan : Plan
-        What to do.
-    targets : dict of str to TargetFacts
-        The targets by their label.
-    experiment : Experiment
-        What the plan came from.
     typed : tuple of str
         What is typed behind ``drivelab run``, consent left out.
     facts : mapping of str to Any
@@ -134,10 +128,6 @@ def asked_plan(
 
     Parameters
     ----------
-    experiment, targets : str, sequence of str
-        As typed.
-    quick, labels, skip_unavailable, only, repeats, seed, trace, strict
-        Options, as typed.
     before_targets : callable
         Called before the targets are looked at.
 
@@ -197,10 +187,6 @@ def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool, consent: Cons
 
     Parameters
     ----------
-    asked : AskedPlan
-        The plan.
-    all_steps, as_json : bool
-        How much is told, and how.
     consent : Consent, optional
         What the owners of drives have typed; JSON then tells what is erased without it.
 
@@ -323,8 +309,6 @@ def _nothing_left(
     ----------
     asked, rest : DrivelabError
         Why what was asked for is refused, and what is left of it without the levels that are not to be had.
-    skip_unavailable : bool
-        Whether the user leaves such levels out already.
     """
     lead = "" if asked.code == "P708" else "nothing is left to measure: "
     reasons = [asked.what, *([] if rest.code in {"P707", "P708"} else [rest.what])]

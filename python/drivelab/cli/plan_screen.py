@@ -31,10 +31,6 @@ class Shown:
 
     Attributes
     ----------
-    width : int
-        Of the terminal.
-    is_plain : bool
-        Whether it takes ASCII only.
     is_whole : bool
         Whether all notes and workloads are shown, in however many lines.
     """
@@ -57,14 +53,8 @@ def plan_lines(
 
     Parameters
     ----------
-    plan : Plan
-        What would be done.
     places : mapping of str to str
         Where each target lies, by its label; may lack some.
-    shares : mapping of str to EnduranceShare
-        What it means for the life of each drive.
-    command : str
-        What runs it.
     impossible : sequence of str
         Why it cannot be run here; said first.
     """

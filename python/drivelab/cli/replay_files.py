@@ -39,14 +39,8 @@ def laid_out_files(
 
     Parameters
     ----------
-    directory : str
-        Where they are made.
-    workload, recording : Workload, Recording
-        What is issued to them.
     buffered : bool
         Whether no file is opened with O_DIRECT.
-    lay_out : callable
-        Writes all of a file.
 
     Raises
     ------

@@ -36,8 +36,6 @@ class Place:
 
     Attributes
     ----------
-    target : TargetFacts
-        What was named.
     size_bytes : int
         Bytes that can be used: of the device or file, or of the file that is made.
     direct : bool

@@ -225,8 +225,6 @@ def print_joint(joint: Joint, *, details: bool = False) -> None:
 
     Parameters
     ----------
-    joint : Joint
-        The report.
     details : bool
         Whether all of it is printed, and not at most 60 lines.
     """

@@ -26,8 +26,6 @@ def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True
 
     Parameters
     ----------
-    name, out : str or None, Path or None
-        As typed.
     has_option : bool
         Whether the command has ``--format``.
     is_brief : bool
@@ -75,12 +73,8 @@ def destination(
 
     Parameters
     ----------
-    format_name : str
-        html, markdown, csv, json or card.
     out : Path or None
         As typed; ``-`` is stdout, and a directory takes a file under the name of the run.
-    directories : sequence of Path
-        Of the runs that the report is about.
     pages : sequence of str
         Names of the published pages in it.
 
@@ -137,12 +131,6 @@ def write_report(
 
     Parameters
     ----------
-    joint : Joint
-        The report.
-    format_name : str
-        html, markdown, csv, json or card.
-    path : Path or None
-        As `destination` has it.
     pictures : str or None
         What the pictures beside a Markdown file are; printed Markdown has none.
     is_brief : bool

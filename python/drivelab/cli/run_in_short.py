@@ -58,8 +58,6 @@ def told_in_short(stored: StoredRun | StoredFollowed, known: RunAnswer | None = 
 
     Parameters
     ----------
-    stored : StoredRun or StoredFollowed
-        The run.
     known : RunAnswer, optional
         What its trials come to, where that is known already.
     """

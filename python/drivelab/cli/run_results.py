@@ -59,12 +59,8 @@ def results_json(run: StoredRun, report: Path | None, answer: RunAnswer) -> Iter
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
     report : Path or None
         Where its page lies; None when it has none.
-    answer : RunAnswer
-        What its trials come to together.
     """
     document: dict[str, Any] = {
         "schema": SCHEMA,
@@ -91,17 +87,7 @@ def results_json(run: StoredRun, report: Path | None, answer: RunAnswer) -> Iter
 
 
 def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: TracedAnswer | None = None) -> None:
-    """Print the tables of a run, its findings, and where it lies.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    answer : RunAnswer, optional
-        What it came to, where that is known already.
-    traced : TracedAnswer, optional
-        What its traced passes came to, likewise.
-    """
+    """Print the tables of a run, its findings, and where it lies."""
     console = make_console()
     found = answer or answer_of_run(run, SHOWN_METRICS)
     with console.capture() as capture:
@@ -110,15 +96,7 @@ def print_results(run: StoredRun, answer: RunAnswer | None = None, traced: Trace
 
 
 def print_screen(run: StoredRun, answer: RunAnswer) -> None:
-    """Print the answer of a run on one screen.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    answer : RunAnswer
-        What it came to.
-    """
+    """Print the answer of a run on one screen."""
     console = make_console()
     experiment = run.record.experiment
     rows = trial_columns(run, lambda field: field.name == "is_reference")["is_reference"].to_pylist()
@@ -157,15 +135,7 @@ def _where(targets: Sequence[str], *, is_simulated: bool) -> str:
 
 
 def print_text(run: StoredRun, answer: RunAnswer) -> None:
-    """Print the answer of a run in at most 60 lines: sentences, as many tables as have room, and what limits them.
-
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    answer : RunAnswer
-        What it came to.
-    """
+    """Print the answer of a run in at most 60 lines: sentences, as many tables as have room, and what limits them."""
     from rich.text import Text
 
     console = make_console()

@@ -53,10 +53,6 @@ class SiteEntry:
         Its own name, when it began, what it was, and what it came to.
     is_complete : bool
         Whether nothing more comes: of any other run all is made again.
-    has_page : bool
-        Whether its report is there.
-    targets : tuple of SiteTarget
-        What it was made on.
     """
 
     name: str

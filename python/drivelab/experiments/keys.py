@@ -30,10 +30,6 @@ class Key:
         What it takes, in Markdown.
     default : str
         The default as one would write it in the file; empty when there is none, or the key is required.
-    meaning : str
-        What it means.
-    is_required : bool
-        Whether it must be there.
     """
 
     takes: str

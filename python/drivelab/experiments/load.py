@@ -91,13 +91,6 @@ def built_in_text(name: str) -> str:
 def parse_experiment(text: str, file: str) -> Experiment:
     """The experiment in a TOML document.
 
-    Parameters
-    ----------
-    text : str
-        The document.
-    file : str
-        Its name, for errors.
-
     Raises
     ------
     DrivelabError

@@ -68,12 +68,6 @@ def mistake_in(
 
     Parameters
     ----------
-    document : mapping of str to Any
-        The file as read.
-    error : ValidationError
-        What is wrong with it.
-    text, file : str
-        The file's text and name.
     above : tuple of str or int
         Where in the document that lies which was validated.
     names_keys : bool

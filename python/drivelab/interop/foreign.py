@@ -42,8 +42,6 @@ class SourceText:
     ----------
     name : str
         Name of the file, without its directory.
-    text : str
-        All of it.
     """
 
     name: str
@@ -66,8 +64,6 @@ class ForeignTrial:
         What its numbers are about; ``mixed`` or ``copy`` where the source does not tell reads and writes apart.
     known : Workload
         What was asked for; only the fields that the source tells are set.
-    estimates : mapping of str to Estimate
-        By metric, as in the trials table.
     line : int
         Line of the file on which it begins, from 1.
     parameters : mapping of str to str
@@ -126,10 +122,6 @@ class ForeignFile:
 
     Attributes
     ----------
-    source : SourceText
-        The file.
-    kind : str
-        Which format it is.
     version : str
         Version of the program; empty where the file does not tell.
     trials : tuple of ForeignTrial
@@ -158,10 +150,6 @@ def told(value: float, unit: Unit, method: str, count: int = 0) -> Estimate:
 
     Parameters
     ----------
-    value : float
-        In `unit`.
-    unit : str
-        As in `Estimate`.
     method : str
         What it is in the source's words.
     count : int

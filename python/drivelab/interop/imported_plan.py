@@ -35,14 +35,10 @@ class PlacedTrial:
 
     Attributes
     ----------
-    trial : ForeignTrial
-        The result.
     file : ForeignFile
         Where it is from.
     name, target, label : str
         Name of the trial, label of the target, the trial for people.
-    levels : mapping of str to str
-        Level of every factor.
     repeat : int
         Which one of its combination, from 1.
     together : int
@@ -65,8 +61,6 @@ class ImportedPlan:
 
     Attributes
     ----------
-    trials : tuple of PlacedTrial
-        In the order of the files.
     targets : mapping of str to (str, str)
         Machine and drive of each target, by its label.
     factors : mapping of str to tuple of str
@@ -133,8 +127,6 @@ def plan_import(files: Sequence[ForeignFile], drive: str = "") -> ImportedPlan:
 
     Parameters
     ----------
-    files : sequence of ForeignFile
-        What was read.
     drive : str
         What the drive is called, whatever the files say; empty takes what they say.
 

@@ -66,16 +66,8 @@ def write_imported(
 
     Parameters
     ----------
-    sources : sequence of ImportedSource
-        The files.
-    plan : ImportedPlan
-        Their results in order.
-    parent : Path
-        Where the run directory is made.
     name : str
         What the run is called; empty is ``imported-PROGRAM``.
-    command_line : str
-        What was typed, for the record.
 
     Raises
     ------

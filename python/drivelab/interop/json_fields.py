@@ -20,12 +20,6 @@ class JsonFields:
 
     Attributes
     ----------
-    source : SourceText
-        The file.
-    document : JsonDocument
-        The document.
-    values : mapping
-        What the mapping holds.
     path : tuple of str or int
         Where in the document it stands.
     """

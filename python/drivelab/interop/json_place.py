@@ -25,8 +25,6 @@ class JsonDocument:
 
     Attributes
     ----------
-    value : Any
-        What it holds.
     begin, end : int
         Where it stands in the file, in characters.
     """
@@ -41,8 +39,6 @@ def json_documents(source: SourceText, opening: str = "{") -> tuple[list[JsonDoc
 
     Parameters
     ----------
-    source : SourceText
-        The file.
     opening : str
         With which characters a document begins: ``{`` or ``{[``.
 
@@ -78,10 +74,6 @@ def line_of_value(text: str, document: JsonDocument, path: tuple[str | int, ...]
 
     Parameters
     ----------
-    text : str
-        The file.
-    document : JsonDocument
-        One of its documents.
     path : tuple of str or int
         Keys and places: ``("jobs", 0, "read", "iops")``.
     """

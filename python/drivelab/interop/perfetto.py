@@ -37,8 +37,6 @@ class Slice:
         CLOCK_MONOTONIC.
     name, category : str
         What it is called, and its kind: program, bio, command, flush or journal.
-    facts : tuple of (str, int or str)
-        What stands beside it.
     flow : int
         Joins it to others of the same operation; 0 joins it to none.
     """

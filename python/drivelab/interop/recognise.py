@@ -43,8 +43,6 @@ def read_foreign(source: SourceText, kind: Kind | None = None) -> ForeignFile:
 
     Parameters
     ----------
-    source : SourceText
-        The file.
     kind : str, optional
         Which program it is of; otherwise its contents tell.
 

@@ -19,8 +19,6 @@ class SourceFile:
 
     Attributes
     ----------
-    source : SourceText
-        Its name and text.
     content : bytes
         The file itself, for keeping.
     """

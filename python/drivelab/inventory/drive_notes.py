@@ -13,8 +13,6 @@ def notes_on(drive: DriveFacts, all_drives: Sequence[DriveFacts]) -> Iterator[st
 
     Parameters
     ----------
-    drive : DriveFacts
-        The drive.
     all_drives : sequence of DriveFacts
         All drives, to notice one that is seen twice.
     """

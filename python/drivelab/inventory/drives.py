@@ -73,8 +73,6 @@ def list_drives(paths: SystemPaths = SYSTEM, *, show_all: bool = False, ask_tool
 
     Parameters
     ----------
-    paths : SystemPaths
-        Where the kernel tells about itself.
     show_all : bool
         Also memory drives (zram, brd), loop devices without a file and drives without a medium.
     ask_tools : bool

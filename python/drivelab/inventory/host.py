@@ -30,15 +30,7 @@ _CONTAINER_FILES = ((".dockerenv", "docker"), ("run/.containerenv", "podman"))
 
 
 def host_facts(drivelab_version: str, paths: SystemPaths = SYSTEM) -> HostFacts:
-    """Facts about this computer.
-
-    Parameters
-    ----------
-    drivelab_version : str
-        Version of the program that measures.
-    paths : SystemPaths
-        Where the kernel tells about itself.
-    """
+    """Facts about this computer."""
     name = platform.uname()
     cpu = _fields(paths.proc / "cpuinfo")
     dmi = paths.sys / "class" / "dmi" / "id"

@@ -59,8 +59,6 @@ def resolve_raid(text: str, resolve: Resolve) -> TargetFacts:
     ----------
     text : str
         Level and members: ``raid5:/dev/sdb,/dev/sdc,/dev/sdd``, ``raid1:2*scratch:1GiB``.
-    resolve : callable
-        Resolves a member.
 
     Raises
     ------

@@ -42,8 +42,6 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
         A directory, a file, a new file in an existing directory, a block device
         (also by a link such as ``/dev/disk/by-id/...``), ``scratch:SIZE``,
         ``sim:NAME``, or a RAID set of block devices and scratch drives, ``raid5:A,B,C``.
-    paths : SystemPaths
-        Where the kernel tells about itself.
 
     Returns
     -------

@@ -56,8 +56,6 @@ def usage_of(
         Kernel name of the device.
     listed : mapping of str to LsblkDevice
         What lsblk said, by kernel name; may be empty.
-    users : Users
-        Mounts and swaps.
     """
     directory = directory_of(name, paths)
     above = dict.fromkeys((*partitions_of(name, paths), *holders_of(name, paths), *loops_over(name, paths)))

@@ -86,11 +86,6 @@ def chance_apart(
 ) -> float | None:
     """How often chance puts two numbers that are no different as far apart as these: a p-value, or more than that.
 
-    Parameters
-    ----------
-    one, other, trial_counts, runs, scatter
-        As of `are_apart`.
-
     Returns
     -------
     float or None

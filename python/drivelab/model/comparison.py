@@ -33,12 +33,8 @@ class ComparedRun:
 
     Attributes
     ----------
-    name, directory : str
-        Its name, and where it lies.
     started_utc, status : str
         When it began, and how it ended; empty when unknown.
-    is_quick : bool
-        Whether it was made with ``--quick``.
     is_simulated : bool
         Whether all its drives are models, which do the same again.
     """
@@ -101,10 +97,6 @@ class MetricComparison:
         Labels of the targets.
     levels : mapping of str to str
         Level of every factor that is the same on both sides.
-    metric : str
-        As in the trials table.
-    unit : str
-        Of the values.
     is_judged : bool
         Whether it is the number that the workload is about, or was asked for by name; others are told beside it.
     base, new : SideValues or None
@@ -123,8 +115,6 @@ class MetricComparison:
         A ratio this far from 1, either way, would have been found 4 times out of 5.
     margin : float
         What still counts as the same: 0.05 is 5 %.
-    commands : tuple of CommandChange
-        Device commands per operation on both sides.
     pattern : str
         What kind of I/O it is: ``durable writes``, ``sequential I/O``, ``random I/O``; empty where it is none of these.
     """
@@ -272,10 +262,6 @@ class Comparison:
 
     Attributes
     ----------
-    base, new : tuple of ComparedRun
-        The runs of each side.
-    margin : float
-        What still counts as the same: 0.05 is 5 %.
     rows : tuple of MetricComparison
         The worst first.
     differences : tuple of SideDifference
@@ -284,8 +270,6 @@ class Comparison:
         Combinations that the other side does not have.
     left_out_base, left_out_new : tuple of str
         Targets with nothing on the other side to be compared with, where others have that.
-    notes : tuple of str
-        What limits the comparison.
     perhaps_bursts : mapping of str to float
         Targets that may have lived on burst credit, with the I/Os a second at which they did.
     part_differences : tuple of ExplanationDifference

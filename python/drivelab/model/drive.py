@@ -138,8 +138,6 @@ class BlockUse:
         Those of the file system; empty when it has none.
     detail : str
         Name of a device mapper volume, level of an array, backing file of a loop device.
-    mount_points : tuple of str
-        Where it is mounted.
     used_by : tuple of str
         Every other use, in words: ``swap``, ``btrfs file system of sdb, sdc``.
     children : tuple of BlockUse
@@ -196,8 +194,6 @@ class Touchability:
         ``free``: nothing is on it. ``holds_data``: it holds something that
         nobody uses now. ``in_use``, ``unusable``: never. ``unknown``: it could
         not be found out, which counts as never.
-    reasons : tuple of str
-        Why, in words.
     erase_argument : str
         What the owner would have to type after ``--erase``; empty when never.
     """
@@ -232,8 +228,6 @@ class DriveFacts:
     serials : tuple of str
         Every serial it is known by, the preferred one first; a USB bridge and
         the drive behind it may each have their own.
-    size_bytes : int
-        Capacity.
     is_rotational : bool or None
         As the kernel believes; virtual drives often claim to be rotational.
     transport : str
@@ -244,14 +238,8 @@ class DriveFacts:
         Speed of its link; None for virtual drives and where it is unknown.
     logical_block_size_bytes, physical_block_size_bytes, optimal_io_size_bytes : int
         As the kernel sees them.
-    write_cache : WriteCacheFacts
-        Both views of the volatile cache.
-    scheduler : str or None
-        The I/O scheduler in use.
     queue_requests : int or None
         Requests the scheduler may hold (``nr_requests``).
-    discard : DiscardFacts
-        Trim.
     is_read_only, is_removable : bool
         As the kernel sees them.
     use : BlockUse

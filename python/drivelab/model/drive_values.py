@@ -28,8 +28,6 @@ class FleetDrive:
         Its model with the capacity; the target where no single drive is known beneath.
     tags : mapping of str to str
         What the user said of its newest run.
-    run_count : int
-        Runs of it.
     first_utc, last_utc : str
         When the first and the newest of them began.
     """
@@ -69,8 +67,6 @@ class NumberKey:
         Name of the workload, or of a check's trial; what it is for people; the part of a mix it is about.
     levels : tuple of (str, str)
         Levels of the factors, in the order of their names.
-    metric : str
-        As in the trials table: ``iops``.
     asked : tuple of (str, str)
         What decides what the number means, by its name for people (``block size``): numbers that differ in it stand
         apart.
@@ -111,8 +107,6 @@ class FleetNumber:
 
     Attributes
     ----------
-    key : NumberKey
-        What it is of.
     is_judged : bool
         Whether it is what its workload is judged by.
     values : mapping of str to tuple of tuple of float
@@ -152,12 +146,8 @@ class NumberSpread:
 
     Attributes
     ----------
-    key : NumberKey
-        Which number.
     is_judged : bool
         Whether it is what its workload is judged by.
-    drive_count : int
-        Drives that have it.
     median : float
         Of the drives' own medians.
     between : float or None
@@ -191,10 +181,6 @@ class DriveApart:
 
     Attributes
     ----------
-    drive : str
-        Its key.
-    key : NumberKey
-        Which number.
     value, peers_value : float
         Its own median, and that of its peers.
     ratio : float
@@ -296,8 +282,6 @@ class FleetAnswerOfRuns:
 
     Attributes
     ----------
-    drives : tuple of FleetDrive
-        All of them.
     spreads : tuple of NumberSpread
         Of each number, the telling ones first.
     apart : tuple of DriveApart

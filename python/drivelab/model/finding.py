@@ -90,8 +90,6 @@ def trials_of(count: int, total: int, verb: str = "") -> str:
 
     Parameters
     ----------
-    count, total : int
-        How many of how many.
     verb : str, optional
         What they do, as several: ``1 of 6 trials does not`` for ``do not``.
     """

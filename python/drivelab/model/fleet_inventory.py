@@ -15,8 +15,6 @@ class FleetDrive:
     ----------
     host, name, model, firmware, serial : str
         Which one; empty where it is not told.
-    size_bytes : int
-        Its size.
     may_be_erased : str
         ``yes``, or why not.
     facts : mapping of str to str

@@ -91,8 +91,6 @@ class TogetherAnswer:
         From the first job of all that began to issue to the last.
     clock_error_ns : int
         How far that may be off.
-    rates : tuple of PartRate
-        Of each target and operation.
     totals : mapping of str to (float, float)
         Of each operation what all did in that time: operations and bytes.
     latencies : mapping of str to Histogram

@@ -29,8 +29,6 @@ class JudgedRun:
 
     Attributes
     ----------
-    run : str
-        Its name.
     kind : tuple of str
         What like runs have in common: the experiment, ``quick`` or ``full``, the file system.
     earlier_count : int
@@ -85,8 +83,6 @@ class HistoryRow:
         What its numbers may depend on: target, kernel, firmware, drivelab, wear; what is unknown is missing.
     changes : tuple of str
         What is another than it was last known to be: ``kernel 6.8 -> 6.9``.
-    is_quick : bool
-        Whether it was made with ``--quick``.
     left_out : str
         Why it is held against no other run: ``busy machine``; empty where it is.
     error : str
@@ -152,8 +148,6 @@ class History:
     ----------
     target : str
         What was asked for.
-    rows : tuple of HistoryRow
-        Its runs.
     others : int
         Runs of the same path that another drive was beneath: they are left out.
     judged : tuple of JudgedRun

@@ -22,8 +22,6 @@ class HostFacts:
         Which hypervisor runs this system; empty on bare metal; None when unknown.
     container : str or None
         Which container this program runs in; empty for none.
-    cpu_model : str or None
-        As the kernel names it.
     cpu_count, cpu_usable_count : int
         Processors online, and those that this process may run on.
     cpu_governor : str or None
@@ -34,8 +32,6 @@ class HostFacts:
         What the kernel's clock reads.
     tick_rate_hz : int or None
         The kernel's HZ, which decides how often file times change.
-    drivelab_version : str
-        Given by the caller.
     unknown : dict of str to str
         Why a fact is missing, by field.
     """

@@ -30,15 +30,7 @@ class LastingRate:
 
 
 def lasting_rate(findings: Iterable[Finding], metric: str) -> LastingRate | None:
-    """The lowest rate that findings about a trial name as what lasts (`base_per_s`); None where none does.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-        About the trial.
-    metric : str
-        The throughput or the rate that is shown.
-    """
+    """The lowest rate that findings about a trial name as what lasts (`base_per_s`); None where none does."""
     unit = metric_of(metric).unit
     told = [one.evidence for one in findings if TOKEN_UNITS.get(one.evidence.get("token", "")) == unit]
     bases = [float(one["base_per_s"]) for one in told if one.get("base_per_s")]
@@ -99,10 +91,6 @@ def lasting_of(metric: str, estimates: Mapping[str, Estimate], findings: Sequenc
     ----------
     metric : str
         Of anything but throughput and I/Os a second nothing is known: None.
-    estimates : mapping of str to Estimate
-        What was measured, by metric.
-    findings : sequence of Finding
-        About the trial.
     """
     measured = {name: one.value for name in (THROUGHPUT, RATE) if (one := estimates.get(name)) and one.value}
     told = next((name for name in (metric, *measured) if name in measured and lasting_rate(findings, name)), None)

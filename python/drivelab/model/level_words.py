@@ -57,11 +57,6 @@ def levels_phrase(levels: Mapping[str, str]) -> str:
 
     Levels that were left as they were found are left out.
 
-    Parameters
-    ----------
-    levels : mapping of str to str
-        Level by factor.
-
     Examples
     --------
     >>> levels_phrase({"filesystem": "ext4", "block_size": "1", "shift": "512", "direct": "false", "apm": "as-found"})

@@ -69,8 +69,6 @@ class Measurement:
     ----------
     name : str
         Name of the trial, unique within its run (``sync-write-4096``).
-    workload : Workload
-        What was asked.
     engine : dict
         The engine's summary: backend and why it was chosen, achieved queue
         depth, counts, errors, processor time (``docs/data_format.md``).

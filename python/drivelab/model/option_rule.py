@@ -42,8 +42,6 @@ def refused_mkfs_option(filesystem: str, words: Sequence[str]) -> RefusedOption 
 
     Parameters
     ----------
-    filesystem : str
-        Type of the file system.
     words : sequence of str
         The options as the program gets them, before the device.
     """
@@ -71,8 +69,6 @@ def refused_mount_option(filesystem: str, words: Sequence[str]) -> RefusedOption
 
     Parameters
     ----------
-    filesystem : str
-        Type of the file system.
     words : sequence of str
         The options; one may hold several, with commas between them.
     """
@@ -87,13 +83,6 @@ def refused_mount_option(filesystem: str, words: Sequence[str]) -> RefusedOption
 
 def require_listed_options(filesystem: str, mkfs: Sequence[str] = (), mount: Sequence[str] = ()) -> None:
     """Return only if all options are on the list.
-
-    Parameters
-    ----------
-    filesystem : str
-        Type of the file system.
-    mkfs, mount : sequence of str
-        Options of each program.
 
     Raises
     ------

@@ -38,8 +38,6 @@ class PlannedTarget:
         Short name in trials, tables and figures; unique within the plan.
     text : str
         What was typed.
-    kind : str
-        Kind of target (`drivelab.model.target.TargetKind`).
     size_bytes, logical_block_size_bytes : int
         As resolved.
     destroys : tuple of str
@@ -96,16 +94,10 @@ class PlannedStep:
         Place in the order, from 1.
     trial : str
         Name of the trial, unique within the run.
-    target : str
-        Label of the target.
     workload, label : str
         Name of the workload in the experiment, and the trial for people.
-    pattern : WorkloadPattern
-        What is issued.
     filesystem : FileSystemLevel or None
         What is made on the target first; None leaves the target as it is.
-    levels : mapping of str to str
-        Level of every factor.
     block, repeat : int
         Block of the randomised order, and repeat of the combination, from 1.
     seed : int

@@ -96,8 +96,6 @@ class Observation:
         Name of the workload within its experiment or page, and what it is for people.
     operation : str
         What the number is about: ``durable_write``, ``write``, ``read``.
-    metric : str
-        As in the trials table: ``total_latency_ns_p50``, ``throughput_bytes_per_s``.
     estimate : Estimate
         The number. Over several repeats its ends are the lowest and the highest of them.
     levels : mapping of str to str

@@ -49,8 +49,6 @@ class TrackedSeries:
     ----------
     workload, metric, unit : str
         Of what combination, and which number.
-    levels : mapping of str to str
-        Its level of every factor.
     values : tuple of float or None
         One for each round that was begun; None where a round has no such number.
     window : FiveRounds or None
@@ -92,12 +90,6 @@ class WindowAverage:
 
     Attributes
     ----------
-    workload : str
-        Its workload.
-    levels : mapping of str to str
-        Its level of every factor.
-    rounds : int
-        How many rounds are behind it.
     iops, throughput_bytes_per_s, latency_ns_mean : float or None
         Means over these rounds, a mean latency that of all operations of a mix.
     latency_ns_max : float or None
@@ -127,8 +119,6 @@ class PhaseRounds:
         Why it ended; empty for one that has not.
     window : (int, int)
         First and last round of the measurement: the last five, of fewer all.
-    tracked : tuple of TrackedSeries
-        What decides.
     beside : tuple of TrackedSeries
         Other combinations of what is tracked that differ from it in the last factor alone, for the figure.
     averages : tuple of WindowAverage
@@ -166,12 +156,6 @@ class ChosenPoint:
     ----------
     target, workload, which : str
         On what, of which workload, and ``max`` or ``mid``.
-    trial : str
-        Its trial.
-    levels : mapping of str to str
-        Its level of every factor.
-    iops, latency_ns_mean : float
-        What was measured of it.
     """
 
     target: str

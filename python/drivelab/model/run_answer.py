@@ -81,16 +81,12 @@ class CombinationResult:
     ----------
     target, workload, label : str
         Label of the target, name of the workload, and what it is for people.
-    levels : mapping of str to str
-        Level of every factor, as asked.
     achieved : mapping of str to tuple of str
         What was read back of those settings where that is not what was asked, each value once.
     metrics : mapping of str to RepeatedMetric
         Over the repeats.
     judged_metric : str
         The metric that the workload is about: a median latency or the throughput.
-    trials : tuple of str
-        Names of the trials behind it.
     block_size_bytes : int or None
         Size of one I/O; None when sizes are mixed.
     is_durable : bool

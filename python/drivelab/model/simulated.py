@@ -102,10 +102,6 @@ class SimulatedModel(_Part):
     ----------
     title : str
         What it is, in a few words.
-    source : str
-        Where its numbers come from.
-    size : int
-        What the host sees, in bytes.
     command, read_latency, write_latency, jitter : int
         Time of the controller for each command, what is added to reads and to
         all others, and the mean of a random delay, in ns.

@@ -16,15 +16,7 @@ _NAMED_MAX = 3
 
 
 def factor_levels(experiment: Mapping[str, Any], *, is_quick: bool = False) -> dict[str, tuple[str, ...]]:
-    """Names of the levels of every factor, in the order of the experiment's file.
-
-    Parameters
-    ----------
-    experiment : mapping
-        What is stored under ``experiment``.
-    is_quick : bool
-        Whether the run was scaled down.
-    """
+    """Names of the levels of every factor, in the order of the experiment's file."""
     found: dict[str, tuple[str, ...]] = {}
     for factor in experiment.get("factors", ()):
         name = factor["key"] if factor["setting"] == "workload" else factor["setting"]
@@ -41,13 +33,7 @@ def _name_of(level: Any) -> str:
 
 
 def workload_titles(experiment: Mapping[str, Any]) -> dict[str, str]:
-    """What each workload is called for people, by its name; with those that run at the same time.
-
-    Parameters
-    ----------
-    experiment : mapping
-        What is stored under ``experiment``.
-    """
+    """What each workload is called for people, by its name; with those that run at the same time."""
     workloads = list(experiment.get("workloads", ()))
     found = {}
     for workload in workloads:
@@ -59,13 +45,7 @@ def workload_titles(experiment: Mapping[str, Any]) -> dict[str, str]:
 
 
 def done_again(experiment: Mapping[str, Any]) -> dict[str, str]:
-    """Workloads that do the same as an earlier one behind others that do something else, with that one.
-
-    Parameters
-    ----------
-    experiment : mapping
-        What is stored under ``experiment``.
-    """
+    """Workloads that do the same as an earlier one behind others that do something else, with that one."""
     done = [
         (str(one["name"]), {key: value for key, value in one.items() if key not in ("name", "title")})
         for one in experiment.get("workloads", ())
@@ -79,13 +59,7 @@ def done_again(experiment: Mapping[str, Any]) -> dict[str, str]:
 
 
 def done_afterwards(experiment: Mapping[str, Any]) -> dict[str, str]:
-    """Workloads by which rounds are judged that are done once more behind all rounds, for another time, with that one.
-
-    Parameters
-    ----------
-    experiment : mapping
-        What is stored under ``experiment``.
-    """
+    """Workloads by which rounds are judged that are done once more behind all rounds, for another time."""
     what = {
         str(one["name"]): {key: value for key, value in one.items() if key not in _NAMES_AND_LENGTHS}
         for one in experiment.get("workloads", ())

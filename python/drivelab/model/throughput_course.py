@@ -42,8 +42,6 @@ class ThroughputChange:
         Bytes moved, and time passed, until then.
     low_bytes, high_bytes : int
         95 % interval of `at_bytes`.
-    before, after : Estimate
-        The two levels, in B/s.
     ratio : Estimate
         Level after over level before.
     """

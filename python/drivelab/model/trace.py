@@ -77,8 +77,6 @@ class PartSummary:
     typical_ns, slowest_ns : float
         Mean over the typical operations, and over the slowest 1 %: these sum
         to the latency of that group.
-    layer : str
-        Which layer, where the part is one: ``dm-crypt home``.
     """
 
     part: Part
@@ -150,10 +148,6 @@ class Explanation:
     ----------
     trial, label : str
         Name within the run, and the trial for people.
-    operation : str
-        What is explained: durable_write, write or read.
-    operations : int
-        Operations of the traced pass.
     untraced_ns, traced_ns : Estimate or None
         Median latency of the timed pass, which nobody traced, and of the traced one.
     untraced_repeats_ns, traced_repeats_ns : tuple of float
@@ -184,8 +178,6 @@ class Explanation:
         those that the program saw, and stand.
     target, workload : str
         Where and what, as the experiment names them.
-    levels : mapping of str to str
-        Level of every factor.
     trials : tuple of str
         Trials behind it: the repeats of one combination of factors together.
     left_out : tuple of str

@@ -43,11 +43,6 @@ def parse_bytes(text: str) -> int:
     text : str
         A number, and a unit of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
 
-    Returns
-    -------
-    int
-        Bytes.
-
     Raises
     ------
     DrivelabError

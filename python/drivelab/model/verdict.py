@@ -35,15 +35,11 @@ class Threshold:
         ``at_most`` or ``at_least`` `limit`.
     limit : float
         In `unit`.
-    unit : str
-        ns, B/s, 1/s, B or 1.
     text : str
         What was measured, in words, with ``{value}`` where the number goes.
     force : str
         ``required`` decides between yes and no; missing a ``recommended`` one
         leaves a yes, and is told beside it.
-    source : str
-        Who says so, and where.
     asked_less : str
         What is really asked for where the trial is harder; then missing the
         limit proves nothing. Empty where the trial is what is asked.
@@ -136,8 +132,6 @@ class Forecast:
         Time of the log writes of one commit, in ns.
     own_time_ns : float
         What the program and its client take beside them.
-    text : str
-        All that in a sentence, with its place between published drives.
     lasting_commits_per_s : float or None
         Of one client, what is left when burst credit is used up; None where none is known. `bands` are of that, too.
     own_time_range_ns : (float, float) or None
@@ -171,10 +165,6 @@ class Verdict:
 
     Attributes
     ----------
-    need : str
-        Its name.
-    title : str
-        Its name for people.
     outcome : str
         pass, fail, undecided, or no_limit where no limit is published and there is a number.
     sentence : str

@@ -63,13 +63,6 @@ def load_need(name_or_path: str) -> Need:
 def parse_need(text: str, file: str) -> Need:
     """The need in a TOML document.
 
-    Parameters
-    ----------
-    text : str
-        The document.
-    file : str
-        Its name, for errors.
-
     Raises
     ------
     DrivelabError

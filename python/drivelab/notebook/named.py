@@ -15,8 +15,6 @@ class Named(Mapping[str, Thing]):
     ----------
     what : str
         What its things are called: ``figure``.
-    things : mapping of str to object
-        By their names.
     """
 
     def __init__(self, what: str, things: Mapping[str, Thing]) -> None:

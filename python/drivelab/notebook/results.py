@@ -29,15 +29,8 @@ class OpenedResults:
 
     Parameters
     ----------
-    joint : Joint
-        The report.
     frame : str
         The form of its tables: arrow, pandas or polars.
-
-    Attributes
-    ----------
-    joint : Joint
-        The report before any format writes it.
     """
 
     def __init__(self, joint: Joint, frame: Frame = "arrow") -> None:

@@ -34,8 +34,6 @@ class OpenedRun(OpenedResults):
 
     Parameters
     ----------
-    stored : StoredRun
-        The run, finished or not.
     frame : str
         The form of its tables: arrow, pandas or polars.
     """

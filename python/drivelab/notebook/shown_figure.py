@@ -53,8 +53,6 @@ class ShownFigure:
 
     Attributes
     ----------
-    figure : Figure
-        What is drawn, its words, and the numbers behind it.
     default_frame : str
         The form of `frame` when none is named.
     """

@@ -19,8 +19,6 @@ class ShownTable:
 
     Attributes
     ----------
-    table : Table
-        Its cells as they are shown, and its words.
     default_frame : str
         The form of `frame` when none is named.
     """

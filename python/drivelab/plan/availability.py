@@ -29,10 +29,6 @@ class Refusal:
     ----------
     factor, level : str
         The setting or action, and its level.
-    target : str
-        Label of the target.
-    reason : str
-        Why, in words.
     stays : bool
         Whether the others are measured all the same, and this one is left as it was found.
     """

@@ -34,10 +34,6 @@ class Cell:
     filesystem : FileSystemLevel or None
         What is made on the target, with the options it is mounted with; None
         when the experiment does not vary it.
-    workload, title : str
-        Name of the workload, and what it is for people.
-    pattern : WorkloadPattern
-        What is issued, the factors applied.
     levels : mapping of str to str
         Level of every factor that touches this workload.
     settings, actions : mapping of str to str

@@ -15,8 +15,6 @@ class EnduranceShare:
 
     Attributes
     ----------
-    bytes_written : int
-        What is to be written.
     share, share_low, share_high : float or None
         Over the endurance, 1 for all of it, with the bounds that a derived
         endurance leaves; None when the endurance is not known.
@@ -25,8 +23,6 @@ class EnduranceShare:
     write_amplification_so_far : float or None
         Bytes written to the flash over bytes written by hosts, in the drive's
         whole life; None when the drive does not count both.
-    text : str
-        All of it as a sentence for people.
     """
 
     bytes_written: int

@@ -18,8 +18,6 @@ class Fitting:
 
     Parameters
     ----------
-    known : mapping of str to mapping of str to SettingFacts
-        What is known about the settings of each target, by its label.
     skip_unavailable : bool
         Whether levels that a target cannot have are left out, and factors of
         which it can have none stay as found; on scratch drives and RAID sets that is always so.

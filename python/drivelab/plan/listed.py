@@ -34,8 +34,6 @@ class ListedJob:
     ----------
     name, title : str
         Name of the workload, unique for each target, and what it is for people.
-    pattern : WorkloadPattern
-        What is issued.
     target : int
         Place of its target in the list of targets.
     group : int
@@ -78,8 +76,6 @@ class JobList:
     ----------
     name, question : str
         As those of an experiment.
-    jobs : tuple of ListedJob
-        In their order.
     description : str
         What they are, and where they come from.
     """
@@ -103,8 +99,6 @@ def listed_plan(
 
     Parameters
     ----------
-    listed : JobList
-        What is issued.
     targets : sequence of TargetFacts
         Where, by the place that the jobs name.
     seed : int

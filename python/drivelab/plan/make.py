@@ -45,8 +45,6 @@ def make_plan(
 
     Parameters
     ----------
-    experiment : Experiment
-        What is asked.
     targets : sequence of TargetFacts
         Where; at least one.
     seed : int

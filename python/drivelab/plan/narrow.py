@@ -19,8 +19,6 @@ def narrowed(
 
     Parameters
     ----------
-    experiment : Experiment
-        As in its file.
     repeats : int, optional
         How often every combination is measured, in full and with ``--quick``.
     only : sequence of str

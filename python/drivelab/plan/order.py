@@ -22,14 +22,8 @@ class Turn:
 
     Attributes
     ----------
-    target : str
-        Label of the target.
-    cell : Cell
-        What is measured.
     block, repeat : int
         Block of the order, and repeat of the cell, from 1.
-    is_reference : bool
-        Whether it is measured only to see a drift.
     together : int
         Turns that follow each other with the same number are measured at the same time; 0 is alone.
     phase : str
@@ -63,10 +57,6 @@ def turns(
         The cells of every target, by its label.
     references : dict of str to Cell
         The reference cell of those targets that have one.
-    repeats : int
-        How often every cell is measured.
-    generator : numpy.random.Generator
-        Decides the order.
 
     Notes
     -----

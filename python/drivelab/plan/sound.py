@@ -66,15 +66,6 @@ def fitted_again(
 ) -> Plan:
     """A stored plan on its targets as they are now, if planning would still let its steps go there.
 
-    Parameters
-    ----------
-    plan : Plan
-        A sound one.
-    targets : mapping of str to TargetFacts
-        The targets by their label.
-    settings : mapping of str to mapping of str to SettingFacts
-        What is known about the settings of each, by its label.
-
     Returns
     -------
     Plan

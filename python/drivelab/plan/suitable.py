@@ -32,8 +32,6 @@ def refuse_overlaps(targets: Sequence[TargetFacts], *, erased: Sequence[bool]) -
 
     Parameters
     ----------
-    targets : sequence of TargetFacts
-        As resolved.
     erased : sequence of bool
         Whether the run erases each of them, in the same order.
 

@@ -19,8 +19,6 @@ class AwaitedStep:
 
     Attributes
     ----------
-    name : str
-        What it is called.
     kind : str
         Steps of one kind are off by the same factor: those of a workload on a file system.
     expected_ns : int

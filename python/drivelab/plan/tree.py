@@ -108,8 +108,6 @@ def tree_operation_ns(pattern: WorkloadPattern, durable_ns: float, bytes_per_s: 
 
     Parameters
     ----------
-    pattern : WorkloadPattern
-        What is issued.
     durable_ns : float
         What it takes to make one file or directory durable.
     bytes_per_s : float

@@ -37,11 +37,6 @@ _Opened = tuple[str, bool, bool]
 def read_followed_calls(stored: StoredFollowed) -> Recording:
     """The calls of a followed program on files of its disk.
 
-    Parameters
-    ----------
-    stored : StoredFollowed
-        What was recorded of it.
-
     Raises
     ------
     DrivelabError

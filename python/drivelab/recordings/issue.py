@@ -108,8 +108,6 @@ def workload_of(recording: Recording, *, speed: float, direct: bool, record_ios:
 
     Parameters
     ----------
-    recording : Recording
-        What to issue.
     speed : float
         How many times as fast as recorded; 0 is as fast as possible.
     direct, record_ios : bool

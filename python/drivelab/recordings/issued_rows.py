@@ -18,11 +18,6 @@ _KEPT_MAX = 10_000_000
 class IssuedRows:
     """Takes the rows of a replay's I/Os, for a comparison and for whoever keeps them.
 
-    Parameters
-    ----------
-    recording : Recording
-        What is issued.
-
     Attributes
     ----------
     sink : callable or None

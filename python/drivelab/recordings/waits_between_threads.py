@@ -45,8 +45,6 @@ def waits_between_threads(calls: TimedCalls, parents: Mapping[int, int]) -> tupl
 
     Parameters
     ----------
-    calls : TimedCalls
-        All of them.
     parents : mapping of int to int
         Who started each thread.
 

@@ -115,8 +115,6 @@ class Answer:
         pass, fail, undecided, no_limit; empty when nothing was judged.
     sentence : str
         The answer in one sentence; may be empty.
-    verdicts : tuple of VerdictBlock
-        One per need.
     sentences : tuple of str
         What the trials say, when nothing was judged.
     trust : str
@@ -157,8 +155,6 @@ def answer_of(
         As stored: one need, or several under ``verdicts``.
     trials : sequence of TrialContent
         Where nothing was judged they tell.
-    findings : sequence of ReportedFinding
-        What limits the numbers.
     of_run : sequence of str
         What the trials of an experiment come to together, in sentences; told instead of single trials.
     missing : str

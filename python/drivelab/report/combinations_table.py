@@ -62,17 +62,7 @@ class CombinationGroup:
 
 @dataclass(frozen=True, slots=True)
 class CombinationsTable:
-    """Headers, rows by workload and target, and everything as CSV.
-
-    Attributes
-    ----------
-    row_count : int
-        Rows there are; the groups hold the first `ROWS_MAX` of them.
-    has_uncertain : bool
-        Whether some number is a bound, or only what was seen, so that the marks of both have to be explained.
-    is_of_one_repeat : bool
-        Whether no combination was measured twice.
-    """
+    """Headers, rows by workload and target, and everything as CSV."""
 
     headers: tuple[Header, ...]
     groups: tuple[CombinationGroup, ...]
@@ -109,8 +99,6 @@ def combinations_table(
 
     Parameters
     ----------
-    answer : RunAnswer
-        What the run came to.
     is_one_at_a_time : bool
         Whether each combination differs in one level from the first.
     over_time : bool

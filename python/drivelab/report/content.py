@@ -59,13 +59,9 @@ class TrialContent:
 
     Attributes
     ----------
-    name, label : str
-        Name within the run, and the trial for people.
     operation, latency : str
         What the trial is about, and which of its latencies is shown: ``response``
         when I/Os arrived by a schedule, otherwise ``total``.
-    estimates : mapping of str to Estimate
-        Its numbers.
     histograms : mapping of (operation, latency) to Histogram
         Whole measured window.
     intervals : pyarrow.Table or None
@@ -78,8 +74,6 @@ class TrialContent:
         What each block device executed, the drive first.
     records : IoRecords or None
         One row per I/O, when they were recorded; nothing is read before it is asked for.
-    findings : tuple of Finding
-        What is to be known of it.
     part_of : str
         Where this tells one operation of a mix alone, or all of them together: the operation that the trial is about.
     """
@@ -207,19 +201,11 @@ class ReportContent:
 
     Attributes
     ----------
-    name, title, question : str
-        Name of the run, what was run, and what was asked.
     trials : tuple of TrialContent
         Those that are shown one by one: all of them, or a selection of a run
         that has too many. Trials of the reference are not among them.
-    trial_count : int
-        How many the run has, those of the reference not counted.
     reference_count : int
         Trials of the reference.
-    answer : RunAnswer
-        What only the trials together can tell; empty where nobody asked.
-    findings : tuple of ReportedFinding
-        About the run and its trials.
     finding_lines : tuple of FindingLine
         The same in a line each, with between what their numbers lie.
     verdict : mapping or None

@@ -35,19 +35,7 @@ class EffectRow:
 
 @dataclass(frozen=True, slots=True)
 class EffectsTable:
-    """The effects of one workload on one target.
-
-    Attributes
-    ----------
-    title : str
-        What it is about.
-    rows : tuple of EffectRow
-        A row for each level.
-    notes : tuple of str
-        How the numbers came about.
-    reasons : tuple of str
-        Of levels that matter and were traced, which part makes the difference.
-    """
+    """The effects of one workload on one target."""
 
     title: str
     rows: tuple[EffectRow, ...]
@@ -66,8 +54,6 @@ def effects_tables(
     ----------
     effects : sequence of LevelEffect
         Those that the experiment asks for, or its contrasts.
-    answer : RunAnswer
-        What the trials come to together.
     differences : sequence of (LevelEffect, ExplanationDifference)
         Of levels that matter and were traced, how the parts differ from the baseline.
     """

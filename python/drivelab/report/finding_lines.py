@@ -77,8 +77,6 @@ def finding_lines(
     ----------
     findings : sequence of Finding
         One may stand for many trials.
-    trial_count : int
-        Trials of the run.
     is_quick : bool
         Whether the run was scaled down, which makes its trials short.
     targets : mapping of str to str, optional

@@ -28,8 +28,6 @@ def write_csv_report(joint: Joint, directory_or_file: Path) -> tuple[Path, ...]:
 
     Parameters
     ----------
-    joint : Joint
-        The report.
     directory_or_file : Path
         A name with an ending takes the flat CSV alone. Any other, and a
         directory that exists, takes it as ``results.csv`` with a file for every
@@ -86,11 +84,6 @@ def _tables(joint: Joint) -> Iterator[tuple[str, DataTable]]:
 
 def flat_table(sets: Sequence[ResultSet]) -> DataTable:
     """One row per run, drive, combination and metric; the level of each factor in a column of its own.
-
-    Parameters
-    ----------
-    sets : sequence of ResultSet
-        Runs and published pages.
 
     Returns
     -------

@@ -18,8 +18,6 @@ def joint_of_fleet(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mappin
     ----------
     answer : FleetAnswerOfRuns
         What the runs came to; at least one number.
-    medians : mapping of NumberKey to mapping of str to float
-        Of each number the median of each drive.
     """
     return Joint(
         title=f"{len(answer.drives)} drives",

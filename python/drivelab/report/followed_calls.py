@@ -91,8 +91,6 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded:
 
     Parameters
     ----------
-    name : str
-        What the program is called.
     summaries : sequence of Summary
         Its calls by name, those that took most time first.
     refusal : str

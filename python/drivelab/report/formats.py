@@ -38,14 +38,8 @@ def write_report_files(
 
     Parameters
     ----------
-    joint : Joint
-        The report.
-    format_name : str
-        html, markdown, csv, json or card.
     path : Path
         The file; for CSV a directory too.
-    pictures : str or None
-        What the pictures beside a Markdown file are.
     is_brief : bool
         Whether Markdown is the answer, one picture and one table only.
 

@@ -43,15 +43,6 @@ _AGAINST_EACH_OTHER = 2
 def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequence[Explanation] = ()) -> ReportContent:
     """Everything that the report of a run tells.
 
-    Parameters
-    ----------
-    run : StoredRun
-        The run.
-    answer : RunAnswer, optional
-        What its trials come to together.
-    explanations : sequence of Explanation
-        Where the time of its traced operations went.
-
     Returns
     -------
     ReportContent

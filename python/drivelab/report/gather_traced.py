@@ -20,10 +20,6 @@ def traced_combinations(
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
-    explanations : sequence of Explanation
-        Of its traced combinations.
     short_labels : sequence of str
         What each changed, in a design in which each changes one thing; otherwise empty.
 

@@ -46,8 +46,6 @@ def what_is_missing(record: RunRecord, trial_count: int) -> str:
 
     Parameters
     ----------
-    record : RunRecord
-        Of the run.
     trial_count : int
         How many trials were completed, those of the reference among them.
     """

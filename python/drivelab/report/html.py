@@ -30,13 +30,6 @@ FILE_NAME = "report.html"
 def write_html_report(joint: Joint, path: Path) -> Path:
     """Path of the report, written whole or not at all.
 
-    Parameters
-    ----------
-    joint : Joint
-        The report.
-    path : Path
-        The file to write.
-
     Raises
     ------
     DrivelabError

@@ -35,8 +35,6 @@ def hero_of(joint: Joint, of_runs: Sequence[Figure] | None = None) -> Figure | N
 
     Parameters
     ----------
-    joint : Joint
-        The report.
     of_runs : sequence of Figure, optional
         The figures of each run by itself, where they are known already.
     """
@@ -80,8 +78,6 @@ def warnings_of(joint: Joint, told: Sequence[str] = (), told_apart: Collection[s
 
     Parameters
     ----------
-    joint : Joint
-        The report.
     told : sequence of str
         Its sentences that stand beside the warnings; what they tell is not told again.
     told_apart : collection of str

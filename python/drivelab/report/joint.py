@@ -32,8 +32,6 @@ class Joint:
         What was run, and what was asked.
     sentences : tuple of str
         The answer, the most important one first.
-    tables : tuple of Table
-        What all runs together come to, the most telling one first.
     figures : tuple of Figure
         Drawn from all runs together, the most telling one first.
     runs : tuple of ReportContent

@@ -40,12 +40,8 @@ class JointPage:
 
     Attributes
     ----------
-    joint : Joint
-        The report.
     name : str
         What it is called: the run, or how many runs.
-    alone : Page or None
-        The run, where the report is about a single one.
     runs : tuple of Page
         Each run, where it is about several.
     tables, figures : tuples

@@ -47,11 +47,6 @@ def write_json_report(joint: Joint, path: Path) -> Path:
 def report_json(joint: Joint) -> dict[str, Any]:
     """The report as plain data; `docs/report_json.md` describes every key.
 
-    Parameters
-    ----------
-    joint : Joint
-        The report.
-
     Returns
     -------
     dict

@@ -23,8 +23,6 @@ class NamedFigure:
     ----------
     name : str
         The figure's key; of one run of several, the name of the run before it.
-    figure : Figure
-        The figure.
     run : int or None
         Place (from 0) of the run that it is about; None for all of them together.
     """

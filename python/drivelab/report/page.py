@@ -89,8 +89,6 @@ def page_of(content: ReportContent, number: int = 0) -> Page:
 
     Parameters
     ----------
-    content : ReportContent
-        The run.
     number : int
         Of the run among several, from 1; 0 when it is alone.
     """

@@ -98,8 +98,6 @@ def placed_figure(figure: Figure, number: str, prefix: str = "") -> PlacedFigure
 
     Parameters
     ----------
-    figure : Figure
-        The figure.
     number : str
         What it is called by: ``3``, or ``2.3`` for the third of the second run.
     prefix : str

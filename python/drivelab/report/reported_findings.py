@@ -37,8 +37,6 @@ class ReportedFinding:
 
     Attributes
     ----------
-    number : int
-        From 1, the gravest first; its mark stands at the numbers it touches.
     severity, code, advice : str
         As found.
     says : tuple of (text, trials)

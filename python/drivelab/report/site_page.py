@@ -21,8 +21,6 @@ class SiteRow:
 
     Attributes
     ----------
-    run : str
-        Its name.
     cells : tuple of str
         What stands below each column; empty where it is not known.
     page : str
@@ -60,16 +58,10 @@ class SiteList:
 
     Attributes
     ----------
-    title : str
-        What it is of.
     sentences : tuple of str
         What the runs tell.
     links : tuple of SiteLink
         The other pages.
-    columns : tuple of str
-        Heads.
-    rows : tuple of SiteRow
-        All runs.
     choices : tuple of SiteChoice
         What rows are chosen by.
     pairwise : mapping of str to object

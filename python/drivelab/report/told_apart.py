@@ -24,11 +24,6 @@ def told_apart(sets: Sequence[ResultSet]) -> tuple[ResultSet, ...]:
     the run's name where those do not differ. It is one drive where two runs of one day
     and one system measured different things of it. Published names stay as they
     were printed, unless two pages share one.
-
-    Parameters
-    ----------
-    sets : sequence of ResultSet
-        Of runs and published pages.
     """
     drives = _drive_names(sets)
     machines = _machine_names(sets)

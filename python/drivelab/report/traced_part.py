@@ -52,8 +52,6 @@ def traced_part(content: ReportContent, figure_numbers: Iterator[str], prefix: s
 
     Parameters
     ----------
-    content : ReportContent
-        The run.
     figure_numbers : iterator of str
         Numbers of the next figures; as many are taken as there are figures.
     prefix : str

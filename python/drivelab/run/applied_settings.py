@@ -32,11 +32,6 @@ class _Applied:
 class AppliedSettings:
     """What this run has done to settings so far.
 
-    Parameters
-    ----------
-    journal : Journal
-        Learns of every change before it is made.
-
     Attributes
     ----------
     found : SettingsFound

@@ -60,10 +60,6 @@ class CheckResults:
         Why direct I/O was not used; empty when it was.
     removed_leftovers : tuple of str
         Working files of killed checks that were found and removed.
-    measurements : list of Measurement
-        Of the trials that were measured.
-    summaries : list of TrialSummary
-        Their numbers, in the same order.
     findings : list of Finding
         About single trials.
     """
@@ -92,24 +88,12 @@ def record_check(
 
     Parameters
     ----------
-    plan : CheckPlan
-        What to do.
-    target : TargetFacts
-        The target that the plan was made for.
     writer : RunWriter
         The run directory; the caller finishes it.
-    judge : callable
-        Turns a measurement into numbers and findings.
-    progress : RunProgress
-        Told how it goes.
     stop : StopRequest
         Ends the check within an interval; the trial in flight is kept.
     erase : sequence of str
         What the owner typed after ``--erase``; needed when the plan writes to a block device.
-    command_line : str
-        What was typed, for the record.
-    tags : mapping of str to str, optional
-        What the run is to be known by.
 
     Raises
     ------

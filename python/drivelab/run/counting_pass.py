@@ -41,14 +41,10 @@ def command_counts(
     workload : Workload
         The workload of the timed pass; it is issued again for `OPERATIONS`
         operations or `LONGEST_NS`, whichever comes first.
-    target : TargetFacts
-        What the devices beneath it are.
     timed_operations : int
         Operations of the timed pass, in all phases.
     timed_devices : tuple of DeviceCounts
         The kernel's counters of the timed pass, the drive first.
-    stop : StopRequest, optional
-        Ends the pass.
 
     Returns
     -------

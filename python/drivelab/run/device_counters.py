@@ -33,8 +33,6 @@ class CounterReading:
 
     Attributes
     ----------
-    read_at_ns : int
-        When, in ns of the monotonic clock.
     fields : dict of str to tuple of int
         The 17 fields of each device's stat file; fields that an old kernel
         does not have are 0.
@@ -127,8 +125,6 @@ def counts_between(
 
     Parameters
     ----------
-    before, after : CounterReading
-        Two readings of the same devices.
     sync_calls : int, optional
         How many fsync or fdatasync calls were made meanwhile; each sends at
         most one empty flush request. Without it as many as there were flushes

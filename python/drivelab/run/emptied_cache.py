@@ -23,8 +23,6 @@ def emptied_cache(workload: Workload, engine: Mapping[str, Any], stop: StopReque
 
     Parameters
     ----------
-    workload : Workload
-        What was issued.
     engine : mapping
         The engine's summary of it: whether direct I/O was had.
     stop : StopRequest, optional

@@ -145,8 +145,6 @@ def run_workload(
 
     Parameters
     ----------
-    workload : Workload
-        What to issue, and until when.
     stop : StopRequest, optional
         Ends the run within an interval once it is set; what was measured is kept.
     on_progress : callable, optional
@@ -315,14 +313,10 @@ def serve_simulated_drive(
     ----------
     drive : SimulatedDrive
         It goes on from its own time, in real time.
-    model : SimulatedModel
-        What it was made of.
     listener, contents : int
         Descriptors: the socket at which clients come, and a file for what they write.
     is_port : bool
         Whether the socket is a port rather than one of this machine alone.
-    goes_on : callable
-        Says whether to go on.
 
     Raises
     ------

@@ -78,10 +78,6 @@ class Outcome:
         Trials that were completed and stored.
     invalid : int
         Those of them whose numbers do not describe the drive.
-    findings : list of Finding
-        About the targets and the run as a whole; those about a trial are stored with it.
-    failures : dict of str to DrivelabError
-        Why steps failed, by trial.
     restored : list of str
         What was put back at the end, in words.
     is_interrupted : bool
@@ -104,16 +100,10 @@ class Execution:
 
     Parameters
     ----------
-    plan : Plan
-        What to do.
     stages : mapping of str to Stage
         Where the trials of each target get ready, by its label in the plan.
     writer : RunWriter
         Takes every trial as soon as it is done.
-    instruments : Instruments
-        Measure, and judge.
-    progress : RunProgress
-        Told how it goes.
     stop : StopRequest
         Ends the run within an interval once it is set.
     put_back : callable, optional

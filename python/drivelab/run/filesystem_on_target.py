@@ -11,11 +11,6 @@ from drivelab.state.undo import undo
 class FileSystemOnTarget:
     """At most one file system, made and mounted by this run.
 
-    Parameters
-    ----------
-    journal : Journal
-        Learns of every change before it is made.
-
     Attributes
     ----------
     mounted : MountedFileSystem or None

@@ -66,8 +66,6 @@ def measure(
         Name of the trial, unique within its run.
     workload : Workload
         What to issue. Its path may be a file that is made for the purpose in the target's directory.
-    target : TargetFacts
-        What the devices beneath the path are.
     stop : StopRequest, optional
         Ends the trial within an interval; what was measured is kept.
     progress : callable, optional
@@ -78,10 +76,6 @@ def measure(
         Whether what the page cache holds of it is written out and given up first; what stays is in the context.
     idle_watch_s : float
         How long to watch for the work of others before the trial.
-    looks : Looks, optional
-        Who sees what was counted so far.
-    start : ToldStart, optional
-        Who says when it begins.
 
     Returns
     -------

@@ -34,8 +34,6 @@ def measure_together(
     ----------
     members : sequence of Member
         What runs at the same time; each ends by its own limits.
-    stop : StopRequest
-        Ends all of them within an interval once it is set.
     idle_watch_s : float
         How long to watch each drive for the work of others before.
 

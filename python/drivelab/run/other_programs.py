@@ -61,8 +61,6 @@ class ProgramsReading:
 
     Attributes
     ----------
-    read_at_ns : int
-        When, in ns of the monotonic clock.
     processes : dict
         By process id and start time: name, parent's id, and totals.
     bytes_written_elsewhere : int

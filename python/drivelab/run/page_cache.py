@@ -67,8 +67,6 @@ def residency(path: str, *, start_bytes: int = 0, length_bytes: int = 0) -> Resi
 
     Parameters
     ----------
-    path : str
-        A file or block device.
     start_bytes, length_bytes : int
         The range; a length of 0 is up to the end.
     """
@@ -142,8 +140,6 @@ def read_into_page_cache(path: str, start_bytes: int = 0, length_bytes: int = 0)
 
     Parameters
     ----------
-    path : str
-        A file or block device.
     start_bytes, length_bytes : int
         The range; a length of 0 is up to the end.
     """

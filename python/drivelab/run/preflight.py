@@ -33,15 +33,6 @@ _ROOM_BYTES = 64 * 2**20
 def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Consent) -> None:
     """Return only if the plan can be carried out as far as can be told.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is going to be done.
-    targets : mapping of str to TargetFacts
-        The targets by their label in the plan.
-    consent : Consent
-        What the owners typed after ``--erase`` and ``--purge``, and ``--overwrite-file``.
-
     Raises
     ------
     DrivelabError

@@ -20,23 +20,7 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PreparedTrial:
-    """Where a trial's I/O goes.
-
-    Attributes
-    ----------
-    workload : Workload
-        What is issued.
-    facts : TargetFacts
-        What it is issued to.
-    achieved : dict of str to str
-        Level of every setting, as read back.
-    context : dict
-        What was done before it, and what each layer says of each setting.
-    drops_page_cache : bool
-        Whether the page cache is to be emptied of its data before it is measured.
-    measure : callable, optional
-        Measures in place of what measures real targets.
-    """
+    """Where a trial's I/O goes."""
 
     workload: Workload
     facts: TargetFacts

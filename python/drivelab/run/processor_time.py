@@ -26,10 +26,6 @@ class ProcessorReading:
 
     Attributes
     ----------
-    read_at_ns : int
-        When, in ns of the monotonic clock.
-    count : int
-        Processors online.
     user_ns, system_ns : int
         Of all processors, in programs and in the kernel; interrupts are in neither.
     own_user_ns, own_ns : int

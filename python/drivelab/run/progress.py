@@ -36,8 +36,6 @@ class RunProgress:
     ----------
     title : str
         The command and what it is about: ``check /srv/pg for postgres``.
-    steps : sequence of AwaitedStep
-        All of them, in order.
     stream : text file, optional
         Where to; stderr by default.
     completed : collection of int

@@ -20,8 +20,6 @@ class ProgressEvents:
 
     Parameters
     ----------
-    stream : text file
-        Where to.
     now_ns : callable
         The clock.
     look : callable

@@ -22,8 +22,6 @@ class Look:
 
     Attributes
     ----------
-    title : str
-        The command and what it is about.
     share : float
         How much of the time is over, from 0 to 1.
     left : str

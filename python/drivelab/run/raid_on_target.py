@@ -33,8 +33,6 @@ def make_raid_target(
     ----------
     facts : TargetFacts
         A target of the kind raid, as resolved.
-    journal : Journal
-        Learns of every change before it is made.
     consent : Consent
         What the owners of the members typed after ``--erase``.
     filled : callable

@@ -51,20 +51,10 @@ class Conduct:
 
     Attributes
     ----------
-    instruments : Instruments
-        Measure, count, judge a trial.
-    judge_run : callable
-        What is to be known about the whole of it.
-    progress : RunProgress
-        Told how it goes.
     stop : StopRequest
         Ends the run within an interval once it is set.
-    host : HostFacts
-        The computer that measures.
     consent : Consent
         What the owner typed after ``--erase`` and ``--purge``.
-    command_line : str
-        What was typed, for the record.
     stops_on_error : bool
         Whether the first step that fails ends the run.
     facts : mapping of str to Any
@@ -90,15 +80,6 @@ def record_run(
 ) -> tuple[Path, Outcome]:
     """The run directory of a plan that was carried out, and what became of it.
 
-    Parameters
-    ----------
-    plan, experiment, targets
-        What to do, what it came from, and the targets by their label.
-    parent : Path
-        Where the run directory is made.
-    conduct : Conduct
-        How.
-
     Raises
     ------
     DrivelabError
@@ -122,10 +103,6 @@ def go_on_with_run(
 
     Parameters
     ----------
-    writer : RunWriter
-        Of that run directory.
-    plan, targets, conduct
-        As for `record_run`.
     completed : collection of str
         Trials that are stored already.
 
@@ -204,8 +181,6 @@ class TargetStages:
     ----------
     plan, targets, conduct
         As for `record_run`.
-    journal : Journal
-        Learns of every change before it is made.
 
     Attributes
     ----------

@@ -30,8 +30,6 @@ class Resumption:
     ----------
     plan : Plan
         The whole plan, as it was made when the run began; what its targets lose as it is now.
-    targets : dict of str to TargetFacts
-        The targets as they are now, by label.
     completed : frozenset of str
         Trials that are stored already.
     notes : tuple of str

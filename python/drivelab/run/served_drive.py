@@ -38,18 +38,12 @@ def serve_drive(
 
     Parameters
     ----------
-    target : TargetFacts
-        The drive, as resolved.
     address : str
         ``HOST:PORT`` of this machine itself, or the path of a socket that is made.
-    seed : int
-        Of its random delays.
     contents_in : Path or None
         Directory for what clients write; None is that of temporary files.
     is_filled : bool
         Whether all of it is written once before, in no time.
-    stop : StopRequest
-        Ends it.
     ready : callable
         Told the address as an NBD URI once clients may come.
 

@@ -35,8 +35,6 @@ class SimulatedDrive:
 
     Parameters
     ----------
-    model : SimulatedModel
-        What it is made of.
     seed : int
         The same drive with the same seed and the same workloads does the same again.
     """
@@ -143,17 +141,7 @@ def _counts(device: str, moved: dict[str, int]) -> DeviceCounts:
 
 
 class SimulatedStage(Stage):
-    """A simulated drive as a target of a plan: made for the run, and gone with it.
-
-    Parameters
-    ----------
-    facts : TargetFacts
-        As resolved, with the model.
-    progress : RunProgress
-        Told what is being done.
-    stop : StopRequest
-        Ends what takes long once it is set.
-    """
+    """A simulated drive as a target of a plan: made for the run, and gone with it."""
 
     notes: tuple[str, ...] = (f"{NOT_REAL}: its numbers are those of a model and say nothing about hardware",)
 

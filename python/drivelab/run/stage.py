@@ -44,18 +44,10 @@ class TargetStage(Stage):
     ----------
     planned : PlannedTarget
         The target in the plan.
-    facts : TargetFacts
-        As resolved.
-    journal : Journal
-        Learns of every change before it is made.
     settings : AppliedSettings
         Of the whole run: some settings belong to all targets.
     consent : Consent
         What the owner typed after ``--erase`` and ``--purge``.
-    progress : RunProgress
-        Told what is being done.
-    stop : StopRequest
-        Ends what takes long once it is set.
     """
 
     def __init__(

@@ -28,18 +28,12 @@ class SurroundingsReading:
 
     Attributes
     ----------
-    read_at_ns : int
-        When, in ns of the monotonic clock.
     pressure_us : dict of str to int
         Time that tasks were held up, by ``cpu_some`` and the like.
     processor_ticks : tuple of int
         The cpu line of /proc/stat.
-    temperature_celsius : float or None
-        Of the drive, where the kernel knows it.
     processors : ProcessorReading or None
         Whose time the processors spent.
-    programs : ProgramsReading or None
-        What other programs did.
     """
 
     read_at_ns: int

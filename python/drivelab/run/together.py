@@ -20,10 +20,6 @@ class Member:
 
     Attributes
     ----------
-    name : str
-        Name of the trial, unique within its run.
-    workload : Workload
-        What to issue.
     target : TargetFacts
         What the devices beneath its path are.
     title : str
@@ -55,8 +51,6 @@ def run_together(members: Sequence[Member], stop: StopRequest) -> list[EngineRun
     ----------
     members : sequence of Member
         What is issued; each ends by its own limits, or when one that ends the others has ended.
-    stop : StopRequest
-        Ends all of them within an interval once it is set.
 
     Notes
     -----
@@ -74,13 +68,7 @@ def without_one(members: Sequence[Member], failed: int, error: DrivelabError) ->
 
 
 class SummedProgress:
-    """Makes one progress of those of several workloads at the same time.
-
-    Parameters
-    ----------
-    tell : callable
-        Told the sum, whenever one of them has something new.
-    """
+    """Makes one progress of those of several workloads at the same time."""
 
     def __init__(self, tell: ProgressListener) -> None:
         self._tell = tell

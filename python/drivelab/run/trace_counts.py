@@ -50,8 +50,6 @@ class IssuedRequest:
         Force Unit Access; belongs to the file system itself (journal, log, tree).
     is_foreign : bool
         Issued by a program that is neither this one nor the kernel.
-    command : str
-        Name of the task that issued it.
     """
 
     kind: str
@@ -68,14 +66,10 @@ class CommandCounts:
 
     Attributes
     ----------
-    device : str
-        Kernel name of the drive.
     data_writes : int
         Writes that carried data, those of the journal included.
     metadata_writes, fua_writes : int
         The part of them that is the file system's own; that had Force Unit Access.
-    flushes, reads, discards : int
-        Other commands.
     bytes_written : int
         By `data_writes`.
     foreign_requests : int

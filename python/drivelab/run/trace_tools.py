@@ -26,12 +26,8 @@ def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: 
 
     Parameters
     ----------
-    files : sequence of Path
-        The recording.
     run : EngineRun
         What the engine found, with a record of every I/O and the ids of its threads.
-    workload, facts
-        What was issued, and to what.
 
     Raises
     ------

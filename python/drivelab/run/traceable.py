@@ -23,8 +23,6 @@ def require_traceable(targets: Sequence[TargetFacts], source: TraceChoice) -> No
 
     Parameters
     ----------
-    targets : sequence of TargetFacts
-        Where operations go.
     source : str
         How they are traced: auto is the first source that works.
 

@@ -84,18 +84,10 @@ def traced_pass(
 
     Parameters
     ----------
-    trial : PreparedTrial
-        Where its I/O goes.
-    measured : Measurement
-        The timed pass.
     sink : context of TraceSink
         Keeps the tables and the recording.
-    tools : TraceTools
-        What collects and joins.
     source : str or None
         The source to trace by; None takes the first that works.
-    stop : StopRequest
-        Ends the pass.
 
     Returns
     -------
@@ -244,8 +236,6 @@ def traced_workload(workload: Workload, operations: int) -> Workload:
 
     Parameters
     ----------
-    workload : Workload
-        Of the timed pass.
     operations : int
         How many operations that pass had: there is room for so many in the file.
     """

@@ -30,8 +30,6 @@ class TrialFile:
     ----------
     directory : HeldDirectory
         A directory that is drivelab's own.
-    progress : RunProgress
-        Told when a file is being written.
     stop : StopRequest
         Ends that once it is set.
     name : str

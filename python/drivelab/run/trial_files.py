@@ -23,10 +23,6 @@ class TrialFiles:
 
     Parameters
     ----------
-    directory : HeldDirectory
-        Where they are made.
-    progress : RunProgress
-        Told when a file is being written.
     stop : StopRequest
         Ends that once it is set.
     users : UserFiles, optional

@@ -25,10 +25,6 @@ class TrialTrees:
 
     Parameters
     ----------
-    directory : HeldDirectory
-        Where they are made.
-    progress : RunProgress
-        Told when files are being made.
     stop : StopRequest
         Ends that once it is set.
     """

@@ -38,8 +38,6 @@ class WorkArea:
 
     Attributes
     ----------
-    directory : Path
-        Where they lie.
     removed_leftovers : tuple of str
         Names of files that dead processes had left here.
     """

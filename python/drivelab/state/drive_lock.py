@@ -62,9 +62,6 @@ def held_drives(drives: Iterable[DriveFacts], *, alone: bool, places: Places | N
         Those beneath the targets.
     alone : bool
         Whether settings are changed, or a drive is erased.
-    places : Places, optional
-        Where locks lie.
-
     A lock ends with its process, and its file with the last one that held it.
 
     Raises

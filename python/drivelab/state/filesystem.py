@@ -36,12 +36,6 @@ class MountedFileSystem:
 
     Attributes
     ----------
-    mount_point : Path
-        Where it is mounted.
-    type : str
-        Type as mounted.
-    options : tuple of str
-        Mount options in effect.
     change : Change
         Its entry in the journal.
     """
@@ -84,8 +78,6 @@ def make_filesystem(device: str, level: FileSystemLevel, journal: Journal) -> Ch
         Device node; everything on it is lost.
     level : FileSystemLevel
         Type and options; not ``raw``.
-    journal : Journal
-        Learns of every change before it is made.
 
     Raises
     ------

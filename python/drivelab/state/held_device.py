@@ -163,8 +163,6 @@ def held_if_device(target: TargetFacts, *, erase: Sequence[str] | None = None) -
 
     Parameters
     ----------
-    target : TargetFacts
-        What is going to be used.
     erase : sequence of str, optional
         What the owner typed after ``--erase``, where the target is going to be written to.
 

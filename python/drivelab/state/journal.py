@@ -225,8 +225,6 @@ def take_journal(path: Path, *, is_trusted: bool = False) -> Journal | None:
 
     Parameters
     ----------
-    path : Path
-        Where it lies.
     is_trusted : bool
         Whether it may belong to somebody else.
 

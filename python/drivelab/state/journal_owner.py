@@ -39,13 +39,6 @@ def make_own_directory(directory: Path) -> None:
 def require_own(path: Path, status: os.stat_result) -> None:
     """Return only if nobody but this user, who is root, can have written a journal.
 
-    Parameters
-    ----------
-    path : Path
-        Where it lies.
-    status : os.stat_result
-        Of the open file.
-
     Raises
     ------
     DrivelabError

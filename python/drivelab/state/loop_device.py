@@ -25,8 +25,6 @@ class LoopDevice:
 
     Attributes
     ----------
-    name, path : str
-        Kernel name and device node.
     logical_block_size_bytes : int
         Smallest unit that direct I/O to it takes.
     bypasses_page_cache : bool

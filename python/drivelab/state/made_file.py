@@ -56,10 +56,6 @@ class FileInPlace:
 
     Parameters
     ----------
-    directory : HeldDirectory
-        Where it lies.
-    name : str
-        What it is called.
     flags : int
         How it is opened.
 

@@ -75,8 +75,6 @@ def run_program(command: Sequence[str], journal: Journal | None = None, *, timeo
     journal : Journal, optional
         Kept alive by the program: when drivelab is killed while the program
         runs on, nobody puts things back under its hands.
-    timeout_s : float
-        How long to wait for it.
 
     Raises
     ------

@@ -42,15 +42,7 @@ _BUSY_ACTIONS = ("resync", "recover", "check", "repair", "reshape")
 
 @dataclass(frozen=True, slots=True)
 class MadeRaid:
-    """A RAID set that is there.
-
-    Attributes
-    ----------
-    path : str
-        Its device node.
-    facts : RaidFacts
-        As read back from the kernel.
-    """
+    """A RAID set that is there."""
 
     path: str
     facts: RaidFacts

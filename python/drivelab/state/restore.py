@@ -27,10 +27,6 @@ class Restored:
 
     Attributes
     ----------
-    journal : str
-        Path of its journal.
-    command : str
-        What it was doing.
     done : tuple of str
         What was put back, in words; empty when nothing was left to do.
     """
@@ -92,8 +88,6 @@ def put_back(directory: Path, *, is_trusted: bool = False) -> Restoration:
 
     Parameters
     ----------
-    directory : Path
-        Where journals lie.
     is_trusted : bool
         Whether those are obeyed too that somebody else may have written.
     """
@@ -114,8 +108,6 @@ def forget(directory: Path, name: str) -> tuple[Path, list[str]]:
 
     Parameters
     ----------
-    directory : Path
-        Where journals lie.
     name : str
         Its whole file name.
 

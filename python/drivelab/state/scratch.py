@@ -50,8 +50,6 @@ class ScratchDrive:
 
     Attributes
     ----------
-    path : str
-        Its device node.
     backing_file : Path
         The file that holds its blocks.
     notes : tuple of str
@@ -152,8 +150,6 @@ def undo_scratch_file(path: str, identity: str = "") -> str:
 
     Parameters
     ----------
-    path : str
-        What it was called.
     identity : str
         Which file it is (`drivelab.file_identity.identity_of`); empty where it was not known yet.
 

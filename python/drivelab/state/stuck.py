@@ -26,10 +26,6 @@ class StuckJournal:
 
     Attributes
     ----------
-    path : str
-        Where it lies.
-    error : DrivelabError
-        Why.
     names : frozenset of str
         Devices, serials and paths of what is still changed.
     """

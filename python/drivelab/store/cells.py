@@ -128,8 +128,6 @@ def cell_value(column: str, text: str | None, trial: str) -> Any:
     ----------
     column : str
         One of `JSON_COLUMNS`.
-    text : str or None
-        The cell.
     trial : str
         Whose it is, for the error.
 

@@ -52,11 +52,6 @@ _HALF_WRITTEN = re.compile(r"\..+\.(parquet|json)\.([0-9]+|[0-9a-f]{16})")
 class PartsWriter:
     """Takes the trials of a run one by one.
 
-    Parameters
-    ----------
-    directory : HeldDirectory
-        A run directory that nobody else writes. No link in it is followed.
-
     Raises
     ------
     DrivelabError

@@ -38,8 +38,6 @@ class FollowedFile:
     ----------
     size_bytes : int
         When its first call came, as far as it could be looked at.
-    kind : str
-        file, directory or other; empty where it could not be looked at.
     inodes : int
         How many files had that name one after the other.
     """
@@ -120,8 +118,6 @@ class StoredFollowed:
 
     Attributes
     ----------
-    directory : Path
-        Where.
     record : FollowedRecord
         Everything but the tables.
     """

@@ -16,10 +16,6 @@ class ParquetFile:
 
     Parameters
     ----------
-    path : Path
-        The file; it is made.
-    schema : pyarrow.Schema
-        Its columns.
     **options
         As for `pyarrow.parquet.ParquetWriter`.
 

@@ -46,8 +46,6 @@ class BoundedParquet:
 
     Parameters
     ----------
-    path : Path
-        The file.
     table : str
         Which table it holds (`drivelab.store.table_check.COLUMNS`).
 

@@ -85,8 +85,6 @@ def read_table(directory: Path, table: str, columns: Sequence[str] | None = None
 
     Parameters
     ----------
-    directory : Path
-        The run directory.
     table : str
         One of `layout.TABLES`.
     columns : sequence of str, optional

@@ -12,8 +12,6 @@ class TrialPlace:
 
     Attributes
     ----------
-    target, workload : str
-        Label of the target, and name of the workload in its experiment.
     step, block, repeat : int
         Place in the plan's order, all from 1; 0 where there was no plan.
     started_utc : str

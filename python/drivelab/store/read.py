@@ -94,8 +94,6 @@ class StoredRun:
 
     Attributes
     ----------
-    directory : Path
-        Where it lies.
     run_json : dict
         Everything about the run that is not a table, as it is stored.
     read_from : os.stat_result or None

@@ -19,8 +19,6 @@ class StoredRecords:
 
     Parameters
     ----------
-    path : Path
-        The Parquet file.
     table : str
         What its rows are (`drivelab.store.table_check.COLUMNS`): single I/Os, operations or events.
 

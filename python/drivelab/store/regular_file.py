@@ -20,13 +20,6 @@ _KINDS = {
 def read_regular(path: Path | str, *, bytes_max: int) -> tuple[bytes, os.stat_result]:
     """All of a regular file, and the status of the very file that was read.
 
-    Parameters
-    ----------
-    path : Path or str
-        The file.
-    bytes_max : int
-        The most that is read.
-
     Raises
     ------
     OSError

@@ -31,8 +31,6 @@ def trial_columns(run: StoredRun, wanted: Callable[[pa.Field], bool]) -> pa.Tabl
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
     wanted : callable
         Tells of a column whether to read it; ``trial``, ``step`` and
         ``started_utc`` are read in any case.
@@ -66,12 +64,8 @@ def rows_of_trials(run: StoredRun, table: str, trials: Collection[str]) -> pa.Ta
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
     table : str
         One of `drivelab.store.layout.TABLES`.
-    trials : collection of str
-        Names of trials.
 
     Raises
     ------
@@ -87,8 +81,6 @@ def reduced_rows(run: StoredRun, table: str, reduce: Callable[[pa.Table], Reduce
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
     table : str
         One of `drivelab.store.layout.TABLES`.
     reduce : callable

@@ -87,15 +87,6 @@ def require_columns(schema: pa.Schema, table: str, path: Path) -> None:
 def require_rows(rows: pa.Table, table: str, path: Path) -> None:
     """Return only if rows that were read can be worked with: whole texts, no gaps, histograms that are some.
 
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        Some or all columns of a table.
-    table : str
-        Which one.
-    path : Path
-        Where they come from.
-
     Raises
     ------
     DrivelabError

@@ -67,8 +67,6 @@ class TrialLog:
 
     Parameters
     ----------
-    directory : HeldDirectory
-        Where it lies.
     name : str
         What it is called. A log of that name is gone on with; anything else is removed, never cut off.
 

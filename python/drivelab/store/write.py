@@ -147,14 +147,10 @@ class RunWriter:
             Its name must be new in this run, and fit for a file name. One that
             failed may be tried again: it is stored under another name
             (`drivelab.store.layout.failed_attempt_name`).
-        summary : TrialSummary
-            The trial's estimates.
         factors : mapping of str to str, optional
             Level of every factor, as asked for; added to those of `place`.
         place : TrialPlace, optional
             Where the trial stands in its plan.
-        findings : sequence of Finding
-            What is to be known about this trial.
 
         Raises
         ------
@@ -228,8 +224,6 @@ class RunWriter:
 
         Parameters
         ----------
-        findings : sequence of Finding
-            Findings about the run as a whole and its trials.
         verdict : mapping, optional
             Judgement against a need, as plain data.
         status : str

@@ -99,8 +99,6 @@ def join_trace(
         Other threads of this program.
     names : mapping of int to str, optional
         Names of threads that the recording does not tell.
-    lost_events : int
-        Events that the tracer knows to be lost.
 
     Returns
     -------

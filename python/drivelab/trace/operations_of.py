@@ -32,8 +32,6 @@ def operations_of(
         One row per I/O, the columns of ``ios/``; rows of a job in the order of completion.
     threads : mapping of int to int
         The kernel's id of each job's thread.
-    workload : Workload
-        What was asked.
     backend : str, optional
         What issued it: sync, uring, aio. By default the workload's own.
 

@@ -262,15 +262,7 @@ def operations_of_calls(
 
 
 def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
-    """The same with the I/Os that the calls of aio submitted, as far as commands of the disk tell them.
-
-    Parameters
-    ----------
-    counted : FollowedCalls
-        From `operations_of_calls`.
-    events : pyarrow.Table
-        Bios and commands of the disk.
-    """
+    """The same with the I/Os that the calls of aio submitted, as far as commands of the disk tell them."""
     kept: list[dict[str, Any]] = []
     left_out = Counter(counted.left_out)
     for row, found in rows_of_submissions(counted.submissions, events):

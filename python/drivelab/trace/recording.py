@@ -34,8 +34,6 @@ class Damage:
 
     Attributes
     ----------
-    file : str
-        Its path.
     offset_bytes : int
         Where in the file.
     kind : str

@@ -13,15 +13,7 @@ _ADVICE = "cool the drive, or let it rest between trials, and run again"
 
 
 def find_in_smart(name: str, before: SmartFacts, after: SmartFacts) -> list[Finding]:
-    """One finding when heat may have made a drive slower.
-
-    Parameters
-    ----------
-    name : str
-        The drive, as people know it.
-    before, after : SmartFacts
-        What it said before the run and after it.
-    """
+    """One finding when heat may have made a drive slower."""
     difference = smart_difference(before, after)
     signs = [*_throttled(difference), *_too_warm(difference), *_warm_now(after)]
     if not signs:

@@ -15,19 +15,7 @@ from drivelab.model.workload import FILE_WRITING_OPERATIONS
 
 @dataclass(frozen=True, slots=True)
 class TrialEvidence:
-    """One trial with its numbers, and what it ran on.
-
-    Attributes
-    ----------
-    measured : Measurement
-        What was measured.
-    summary : TrialSummary
-        Its numbers.
-    target : TargetFacts
-        File system and drives.
-    host : HostFacts or None
-        The computer; None when it was not asked.
-    """
+    """One trial with its numbers, and what it ran on."""
 
     measured: Measurement
     summary: TrialSummary

@@ -41,15 +41,7 @@ _COUNTERS: tuple[tuple[str, Severity, str, str, str], ...] = (
 
 
 def find_in_smart(name: str, before: SmartFacts, after: SmartFacts) -> list[Finding]:
-    """One finding for each kind of error that grew on a drive.
-
-    Parameters
-    ----------
-    name : str
-        The drive, as people know it.
-    before, after : SmartFacts
-        What it said before the run and after it.
-    """
+    """One finding for each kind of error that grew on a drive."""
     difference = smart_difference(before, after)
     found = []
     for counter, severity, words, meaning, advice in _COUNTERS:

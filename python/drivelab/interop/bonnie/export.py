@@ -140,13 +140,7 @@ def _digits(value: float) -> str:
 
 
 def latency_text(latency_ns: int) -> str:
-    """A latency with its unit, as bonnie++ writes it: ``663us``, ``120ms``, ``100s``.
-
-    Parameters
-    ----------
-    latency_ns : int
-        In ns.
-    """
+    """A latency with its unit, as bonnie++ writes it: ``663us``, ``120ms``, ``100s``."""
     for unit, unit_ns in _LATENCY_UNITS:
         if latency_ns / unit_ns <= _DIGITS_MAX:
             return f"{latency_ns / unit_ns:.0f}{unit}"

@@ -44,8 +44,6 @@ def asked_logs(
     ----------
     name : str
         The job's: a log without a name of its own has it.
-    options : mapping of str to str
-        The options that hold for it.
     ios : pyarrow.Table
         Its single I/Os (``ios/TRIAL.parquet``).
     first_job : int

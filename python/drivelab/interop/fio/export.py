@@ -37,8 +37,6 @@ class FioExport:
         In the order in which they were written, the whole run first.
     left_out : list of str
         Why trials are not in them, in words.
-    job_count : int
-        Trials that are in them.
     """
 
     files: list[Path] = field(default_factory=list)
@@ -194,8 +192,6 @@ def export_fio(run: StoredRun, directory: Path, *, with_logs: bool = True) -> Fi
 
     Parameters
     ----------
-    run : StoredRun
-        The run.
     directory : Path
         Where to; made when it is missing. Files of the same names are replaced.
     with_logs : bool

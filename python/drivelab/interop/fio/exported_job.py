@@ -84,15 +84,11 @@ def job_result(
 
     Parameters
     ----------
-    name : str
-        Name of the job.
     trials : sequence of sequence of Measurement
         Those one after the other, of each the ones at the same time: latencies are merged without loss, and rates
         are over the sum of the longest times.
     group : int
         fio's ``groupid``.
-    asked : AskedResult
-        What of it is written.
     """
     measured = [each for together in trials for each in together]
     seconds = sum(max(each.measured_s for each in together) for together in trials)

@@ -20,8 +20,6 @@ def logs_of(measured: Measurement, ios: pa.Table | None) -> dict[str, Iterator[s
 
     Parameters
     ----------
-    measured : Measurement
-        The trial; its intervals are the windows of the logs.
     ios : pyarrow.Table or None
         Its single I/Os, when they were recorded: ``lat`` then has a line for each of them.
 

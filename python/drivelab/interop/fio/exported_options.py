@@ -44,8 +44,6 @@ def job_options(workload: Workload, backend: str) -> dict[str, str]:
     ----------
     workload : Workload
         What was issued; see `is_expressible`.
-    backend : str
-        The backend that issued it.
 
     Returns
     -------

@@ -46,15 +46,7 @@ def normal_text(document: Mapping[str, Any]) -> str:
 
 
 def starting_text(jobs: Iterable[TranslatedJob], program: str) -> str:
-    """What fio prints before it runs jobs: the order, sizes, engine and depth of each, and how many will run.
-
-    Parameters
-    ----------
-    jobs : iterable of TranslatedJob
-        In the order of the job file.
-    program : str
-        Name and version of the program.
-    """
+    """What fio prints before it runs jobs: the order, sizes, engine and depth of each, and how many will run."""
     lines, counts = [], Counter[str]()
     # a job on several files is one
     for job in {(each.name, each.path, each.line): each for each in jobs}.values():

@@ -43,10 +43,6 @@ def read_iolog(text: str, source: str, *, queue_depth: int = 1) -> Recording:
 
     Parameters
     ----------
-    text : str
-        The file.
-    source : str
-        Its name.
     queue_depth : int
         The most that are outstanding at once, which the recording does not tell either.
 

@@ -27,8 +27,6 @@ class Setting:
         As the list of options names it, or as it was typed when the list doesn't have it.
     text : str
         Its value as written, with variables replaced; "" is a flag.
-    place : Place
-        Where it stands.
     value : Value or None
         Its value; None of an unknown option.
     is_shared : bool
@@ -75,10 +73,6 @@ class JobFile:
 
     Attributes
     ----------
-    path : str
-        Where it lies.
-    jobs : tuple of Job
-        In order.
     warnings : tuple of Warned
         Values that are not what they look like.
     """

@@ -49,8 +49,6 @@ class Option:
         What becomes of it, unless its value or its job decide otherwise.
     what : str
         What drivelab does, in words.
-    aliases : tuple of str
-        Other names of it.
     default : str
         fio's default, as it would be written; "" is unset. A value that equals it is
         honoured whatever the option is.

@@ -20,8 +20,6 @@ def pattern_of(text: str, *, takes_offset: bool) -> str | None:
 
     Parameters
     ----------
-    text : str
-        As it is written.
     takes_offset : bool
         Whether ``%o`` stands for the offset of the block.
 

@@ -107,12 +107,6 @@ def placing(
 
     Parameters
     ----------
-    options : JobOptions
-        What it asks for.
-    engine, io : Engine, Issued
-        Its engine, and what it issues.
-    environment : Environment
-        Tells the sizes of what exists.
     known_bytes : dict of str to int
         Sizes of files that earlier jobs of the job file make; this job's are added.
 

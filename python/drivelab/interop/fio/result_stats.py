@@ -23,8 +23,6 @@ class LatencyStats:
     ----------
     count : int
         Latencies behind it.
-    minimum_ns, maximum_ns, mean_ns : float
-        As told.
     percentiles : mapping of float to float
         ns by per cent.
     histogram : Histogram or None
@@ -47,10 +45,6 @@ class DirectionStats:
     ----------
     count, bytes : int
         I/Os completed, and what they moved.
-    iops, bytes_per_s : float
-        As told.
-    runtime_ns : int
-        How long it went on.
     latencies : mapping of str to LatencyStats
         ``slat``, ``clat`` and ``lat``, those that were measured.
     """

@@ -26,8 +26,6 @@ class Place:
     ----------
     path : str
         The job file, or one that it includes.
-    line : int
-        From 1.
     """
 
     path: str

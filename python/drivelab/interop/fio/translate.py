@@ -49,10 +49,6 @@ def translate_file(path: Path, environment: Environment, *, strict: bool = False
 
     Parameters
     ----------
-    path : Path
-        The job file.
-    environment : Environment
-        What it may refer to.
     strict : bool
         Whether options that are approximated, not honoured or unknown are errors.
 

@@ -89,8 +89,6 @@ class TranslatedJob:
     targets : tuple of str
         Paths of files, directories (trees) or devices, resolved against ``directory``.
         With several each one gets the pattern, at the same time.
-    layout : Layout
-        How these look before it begins.
     name_format : str
         What all files are called, with fio's variables for the numbers of job and file, where there are several.
     group : int
@@ -154,8 +152,6 @@ class Warned:
     ----------
     what : str
         In words, with both readings where there are two.
-    path, line : str, int
-        Where it stands.
     """
 
     what: str
@@ -169,10 +165,6 @@ class Translation:
 
     Attributes
     ----------
-    path : str
-        The job file.
-    jobs : tuple of TranslatedJob
-        In the order of their numbers.
     notes : tuple of OptionNote
         What became of each option of the file, each line once: the least honoured of its jobs.
     warnings : tuple of Warned

@@ -78,8 +78,6 @@ def parse_value(option: Option, text: str | None, *, kb_base: int = 1024) -> tup
 
     Parameters
     ----------
-    option : Option
-        Which option.
     text : str or None
         What stands after the equals sign; None where there is none.
     kb_base : int

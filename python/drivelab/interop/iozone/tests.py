@@ -22,10 +22,6 @@ class IozoneTest:
         Name of the workload, and what it is for people.
     operation : str
         read or write.
-    access : str
-        Order of addresses.
-    backend : str
-        What issues the I/O.
     """
 
     head: str

@@ -75,8 +75,6 @@ class Collected:
 
         Parameters
         ----------
-        place : (cluster, host)
-            Of all of them.
         drives : (names, codes)
             The names, and for each sample which it is of.
         roles : mapping of str to str

@@ -39,8 +39,6 @@ def read_counters(source: SourceText, place: tuple[str, str], collected: Collect
         Prometheus's text with times, or the JSON of query_range.
     place : (cluster, host)
         Where the drives are, as far as no label tells.
-    collected : Collected
-        Takes them.
 
     Raises
     ------

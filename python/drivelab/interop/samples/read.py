@@ -27,10 +27,6 @@ class Samples:
 
     Attributes
     ----------
-    hosts : tuple of HostSeries
-        By name.
-    file_count : int
-        Files that were read.
     has_unit : bool
         Whether latencies are microseconds; otherwise nothing tells their unit.
     notes : dict of str to int

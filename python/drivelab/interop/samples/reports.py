@@ -33,12 +33,8 @@ def read_report(source: SourceText, place: tuple[str, str], collected: Collected
 
     Parameters
     ----------
-    source : SourceText
-        The file.
     place : (cluster, host)
         Where the drives are, as far as the report does not name its host.
-    collected : Collected
-        Takes them.
 
     Raises
     ------

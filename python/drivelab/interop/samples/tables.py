@@ -34,8 +34,6 @@ class Table:
 
     Attributes
     ----------
-    names : tuple of str
-        Of its columns.
     separator : str
         Between them.
     columns : Columns
@@ -72,14 +70,10 @@ def read_table(path: Path, table: Table, place: tuple[str, str], collected: Coll
 
     Parameters
     ----------
-    path : Path
-        The file.
     table : Table
         As `table_in` found it.
     place : (cluster, host)
         Where the drives are, as far as no column tells.
-    collected : Collected
-        Takes them.
 
     Raises
     ------

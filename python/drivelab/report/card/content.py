@@ -66,8 +66,6 @@ class Card:
         Of a check that judged: pass, fail, undecided, mixed, no_limit; else empty.
     title, where : str
         What was asked; drive, host and date.
-    sentence : str
-        The answer.
     gauge : Gauge or None
         The limit that the answer hangs on.
     numbers : tuple of Row

@@ -61,10 +61,6 @@ def wrapped(text: str, room_px: float, size_px: float, lines_max: int, *, bold: 
         On one line.
     room_px, size_px : float
         Width of a line, and size of the letters.
-    lines_max : int
-        Lines at most.
-    bold : bool
-        Whether it is drawn bold.
     """
     lines: list[str] = []
     words = text.split(" ")

@@ -80,15 +80,7 @@ def rows_of_differences(difference: ExplanationDifference) -> Rows:
 
 
 def rows_of_commits(content: ReportContent, drive: str) -> Rows | None:
-    """How often programs would commit, one among published drives; None where a need has a limit, or is no program.
-
-    Parameters
-    ----------
-    content : ReportContent
-        A run.
-    drive : str
-        The name of what was measured.
-    """
+    """How often programs would commit, one among published drives; None where a need has a limit, or is no program."""
     scales = list(commit_scales(content.verdict, drive))
     if not scales or len(scales) < len(verdicts_in(content.verdict)):
         return None
@@ -138,15 +130,7 @@ def rows_of_bursts(content: ReportContent) -> Rows | None:
 
 
 def rows_of_overall(content: ReportContent, sentences: Sequence[str]) -> Rows | None:
-    """How fast each level is over all workloads, beside the first of them; None where no sentence tells that.
-
-    Parameters
-    ----------
-    content : ReportContent
-        A run.
-    sentences : sequence of str
-        Its answer.
-    """
+    """How fast each level is over all workloads, beside the first of them; None where no sentence tells that."""
     overall = content.answer.overall
     for factor in dict.fromkeys(one.factor for one in overall):
         told = next(overall_sentences(overall, factor), "")

@@ -29,8 +29,6 @@ def drawn_bars(name: str, bars: Sequence[Bar], value_name: str = "") -> list[Dra
 
     Parameters
     ----------
-    name : str
-        What they show.
     bars : sequence of Bar
         Bars, those of a drive and row behind each other.
     value_name : str

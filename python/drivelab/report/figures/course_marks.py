@@ -42,8 +42,6 @@ def course_marks(course: ThroughputCourse | None, axis: Axis, style: LineStyle) 
         Of the trial; None where it is not known.
     axis : str
         What lies on the x axis: ``time`` in s, or ``bytes`` moved in GB.
-    style : LineStyle
-        Of the line.
     """
     if course is None:
         return []

@@ -29,12 +29,8 @@ def dot_plot(name: str, bars: Sequence[Bar], common: Common, value_name: str) ->
 
     Parameters
     ----------
-    name : str
-        What it shows.
     bars : sequence of Bar
         Bars, those of a drive and row behind each other.
-    common : Common
-        What they share with other drawings.
     value_name : str
         What the axis of the values is called; default: what has such a unit.
     """

@@ -27,8 +27,6 @@ def drive_dots(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mapping[st
     ----------
     answer : FleetAnswerOfRuns
         At least one number.
-    medians : mapping of NumberKey to mapping of str to float
-        Of each number the median of each drive.
     """
     words = NumberWords([spread.key for spread in answer.spreads])
     # those in which drives stand apart, and the first one

@@ -55,12 +55,8 @@ class Figure:
     ----------
     key : str
         Name within the page and of its CSV file.
-    title : str
-        What it shows.
     caption : str
         How to read it: from which event to which, what a bar counts.
-    plots : tuple of Plot
-        What is drawn, one below the other.
     table : DataTable
         The numbers behind it.
     open_count : int

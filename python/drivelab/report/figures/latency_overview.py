@@ -28,8 +28,6 @@ def latency_overview(
 
     Parameters
     ----------
-    trials : sequence of TrialContent
-        One row each, in this order.
     thresholds : mapping of trial name to sequence of (latency in ns, words), optional
         What a need asks of a trial, drawn as a mark across its row.
     """

@@ -31,8 +31,6 @@ class Measured:
 
     Attributes
     ----------
-    observation : Observation
-        The number with its levels.
     source : str
         Key of its result set.
     drive, machine : str

@@ -79,10 +79,6 @@ def ratio_plot(
 
     Parameters
     ----------
-    rows : sequence of RatioRow
-        From top to bottom; at least one.
-    title : str
-        Name of the drawing.
     ends : (float, float)
         Of `ends_of_rows`.
     marks : mapping of str to (symbol, colour)

@@ -68,12 +68,8 @@ def grids_over(sets: Sequence[ResultSet], pair: tuple[str, str], metric: str) ->
 
     Parameters
     ----------
-    sets : sequence of ResultSet
-        Runs and published pages.
     pair : (str, str)
         The factor of the columns, and that of the rows.
-    metric : str
-        As in the trials table: ``throughput_bytes_per_s``.
     """
     items = [one for one in measured(sets) if one.observation.metric == metric]
     return [grid for grid in grids_of(items, pair) if grid.unit == items[0].observation.estimate.unit]

@@ -159,15 +159,6 @@ def panels(
 ) -> tuple[int, list[list[float]]]:
     """Heights of panels that stand below each other, each with room for a label above it.
 
-    Parameters
-    ----------
-    count : int
-        Number of panels.
-    panel_px, gap_px : int
-        Height of a panel without its label, and the space between two.
-    top_px, bottom_px : int
-        Margins of the figure.
-
     Returns
     -------
     height_px : int

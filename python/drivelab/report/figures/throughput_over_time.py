@@ -62,8 +62,6 @@ def throughput_over_time(trials: Sequence[TrialContent], answer: RunAnswer) -> F
     ----------
     trials : sequence of TrialContent
         With their intervals.
-    answer : RunAnswer
-        Tells the combinations, in their order, and what they are judged by.
     """
     places: dict[tuple[str, str], list[CombinationResult]] = {}
     for one in answer.combinations:

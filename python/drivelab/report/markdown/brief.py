@@ -35,8 +35,6 @@ def brief_lines(joint: Joint, picture: Sequence[str]) -> Iterator[str]:
 
     Parameters
     ----------
-    joint : Joint
-        The report.
     picture : sequence of str
         Markdown of its one picture; empty for none.
     """

@@ -54,10 +54,6 @@ def write_markdown_report(joint: Joint, path: Path, figures: Format | None = "sv
 
     Parameters
     ----------
-    joint : Joint
-        The report.
-    path : Path
-        The file to write.
     figures : str or None
         svg or png; None for a report without pictures.
     is_brief : bool

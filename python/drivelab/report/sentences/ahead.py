@@ -48,8 +48,6 @@ def ahead_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterator[s
     ----------
     groups : sequence of Workload
         Each with its combinations of settings, of several drives.
-    names : DriveNames
-        Of the drives.
     """
     groups = durable_first(groups)
     undecided = [one for one in groups if _is_undecided(one[1])]
@@ -123,8 +121,6 @@ def ahead_sentence(title: str, members: Sequence[Contest], names: DriveNames) ->
         The workload, as it stands within a sentence.
     members : sequence of Contest
         Its combinations of settings, of several drives.
-    names : DriveNames
-        Of the drives.
     """
     return f"{_told(title, members, names)}{_left_out(members, names)}."
 

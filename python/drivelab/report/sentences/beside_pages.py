@@ -22,15 +22,7 @@ _MANY = 15
 
 
 def page_sentences(sets: Sequence[ResultSet], names: DriveNames) -> Iterator[str]:
-    """Between which published numbers each drive of a run lies, of each workload with its best settings.
-
-    Parameters
-    ----------
-    sets : sequence of ResultSet
-        Of runs and of published pages.
-    names : DriveNames
-        Of the drives.
-    """
+    """Between which published numbers each drive of a run lies, of each workload with its best settings."""
     published = {subject_of(one) for each in sets if each.is_reference for one in each.observations}
     # what is no drive of metal is called what it is beside those that are
     unlike = {

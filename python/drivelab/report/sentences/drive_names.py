@@ -20,8 +20,6 @@ class DriveOfRun:
         The same for the same drive: its model and serial; without a serial, the target on its machine.
     name : str
         What the run itself calls it.
-    run : str
-        Name of the run.
     place : int
         Of the run, in the order of the report.
     """

@@ -53,8 +53,6 @@ def effects_in_short(
     ----------
     effects : sequence of LevelEffect
         Of any number of workloads and targets.
-    answer : RunAnswer
-        What the trials come to, for the numbers behind the ratios.
     is_other : bool
         Whether what factors do together was told before.
     has_numbers : bool

@@ -36,13 +36,7 @@ _ONE = {"durable_write": "durable write", "sync": "sync call"}
 
 
 def explanation_sentences(explanation: Explanation) -> tuple[str, ...]:
-    """What an explanation comes to, an alarm first, then the answer; of one that was refused, why.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        Where the time of one combination of factors went.
-    """
+    """What an explanation comes to, an alarm first, then the answer; of one that was refused, why."""
     told = _refused(explanation) if explanation.refusal else _answered(explanation)
     return (*_alarm(explanation), *told, *_remarks(explanation), *_of_btt(explanation))
 

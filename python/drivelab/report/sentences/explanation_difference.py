@@ -42,13 +42,7 @@ _COMMANDS = ("device_writes", "flushes")
 
 
 def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
-    """By how much an operation's time differs, and which parts make it.
-
-    Parameters
-    ----------
-    difference : ExplanationDifference
-        What was compared.
-    """
+    """By how much an operation's time differs, and which parts make it."""
     told = [_as_sure(difference, text) for text in _whole(difference)]
     found = [next((one for one in told if len(one.split()) <= FIRST_WORDS_MAX), told[-1])]
     counted = work_change_words(difference, _COMMANDS)
@@ -66,15 +60,7 @@ def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
 
 
 def level_sentence(effect: LevelEffect, difference: ExplanationDifference) -> str:
-    """Why a level matters: ``write-cache off is 6 times as fast because the flush is gone (-7.20 ms of -8.10 ms ...)``.
-
-    Parameters
-    ----------
-    effect : LevelEffect
-        The level, and how much faster or slower it is.
-    difference : ExplanationDifference
-        Its parts beside those of the baseline.
-    """
+    """Why a level matters: ``write-cache off is 6 times as fast because the flush is gone (-7.20 ms of -8.10 ms)``."""
     name = f"{effect.factor} {level_text(effect.factor, effect.level)}"
     total = difference.total
     change = change_words(effect)

@@ -46,8 +46,6 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
 
     Parameters
     ----------
-    answer : RunAnswer
-        What the run came to.
     of_tasks : bool
         Whether its workloads are tasks as a whole, of which the time is what counts (`asks_total_time`).
     """

@@ -32,8 +32,6 @@ def one_drive_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterat
     ----------
     groups : sequence of Workload
         The workloads, each with its combinations of settings, of this drive alone.
-    names : DriveNames
-        Of the drive.
     """
     groups = durable_first(groups)
     every = [contest for _, members in groups for contest in members]

@@ -24,13 +24,7 @@ _OTHERS = {"file_size": "record sizes", "block_size": "file sizes"}
 
 
 def shape_sentences(answer: RunAnswer) -> tuple[str, ...]:
-    """Which sizes are fastest and what stands out, the troughs first; none where not both sizes were varied.
-
-    Parameters
-    ----------
-    answer : RunAnswer
-        What a run came to.
-    """
+    """Which sizes are fastest and what stands out, the troughs first; none where not both sizes were varied."""
     surfaces = [one for one in answer.combinations if {"file_size", "block_size"} <= one.levels.keys()]
     if not surfaces:
         return ()

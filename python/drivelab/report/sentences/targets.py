@@ -20,8 +20,6 @@ def target_sentences(answer: RunAnswer, metric: str = "") -> Iterator[str]:
 
     Parameters
     ----------
-    answer : RunAnswer
-        What the run came to.
     metric : str, optional
         What they are compared by; left out, what each workload is judged by.
     """

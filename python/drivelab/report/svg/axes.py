@@ -63,12 +63,8 @@ def axis_elements(axis: Axis, beside: Sequence[Axis], ink: Ink) -> tuple[str, st
 
     Parameters
     ----------
-    axis : Axis
-        The axis.
     beside : sequence of Axis
         Those across it, over which its grid lies; it stands at the one that it names.
-    ink : Ink
-        Colours.
     """
     spec = axis.spec
     if not spec.get("visible", True):

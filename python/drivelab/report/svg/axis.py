@@ -38,8 +38,6 @@ class Axis:
 
     Attributes
     ----------
-    spec : plain data
-        The axis of the layout.
     low, high : float
         Its ends; logarithms on a logarithmic axis.
     begin, end : float
@@ -97,10 +95,6 @@ def range_of(spec: Mapping[str, Any], values: Iterable[Any], *, is_exact: bool) 
 
     Parameters
     ----------
-    spec : plain data
-        The axis of the layout.
-    values : iterable
-        All that is drawn on it.
     is_exact : bool
         Whether there is no room beside the values: cells of a map reach to its sides.
     """

@@ -33,10 +33,6 @@ class Drawing:
 
     Attributes
     ----------
-    svg : str
-        The document.
-    width_px, height_px : float
-        Its size.
     told : list of plain data
         What the page tells of each point, by trace.
     """
@@ -64,10 +60,6 @@ def draw(
 
     Parameters
     ----------
-    plot : Plot
-        What is drawn.
-    width_px : float
-        Width of all of it.
     key : str
         Begins the names of its parts: of all drawings of a page another.
     colours : mapping of str to str

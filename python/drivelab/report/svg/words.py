@@ -83,8 +83,6 @@ def text_element(
         In Plotly's markup; all else in it is text.
     x, y : float
         Where it is anchored, and the middle of its height.
-    size_px : float
-        Size of its letters.
     colour : str
         As the attribute of SVG takes it.
     anchor : str

@@ -24,12 +24,8 @@ class DriveRow:
         What the row is called: no other row of the table has the name.
     drive : MeasuredDrive
         As the first of the sets tells it.
-    machine : str
-        Where it was measured.
     sets : tuple of ResultSet
         Where the observations come from.
-    observations : tuple of Observation
-        All numbers of this drive on this machine.
     """
 
     name: str

@@ -40,11 +40,6 @@ _Judged = Mapping[int, Number]
 def drives_beside(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
     """A table for each number that workloads are judged by, with a column per drive.
 
-    Parameters
-    ----------
-    sets : sequence of ResultSet
-        Runs and published pages.
-
     Returns
     -------
     tuple of Table

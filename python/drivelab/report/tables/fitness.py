@@ -27,8 +27,6 @@ def fitness_table(runs: Sequence[ReportContent], names: Sequence[str]) -> Table 
 
     Parameters
     ----------
-    runs : sequence of ReportContent
-        Checks and others.
     names : sequence of str
         What to call the drive of each.
 
@@ -73,8 +71,6 @@ def fitness_sentence(runs: Sequence[ReportContent], names: Sequence[str], lead: 
 
     Parameters
     ----------
-    runs : sequence of ReportContent
-        Checks and others.
     names : sequence of str
         What to call the drive of each.
     lead : str

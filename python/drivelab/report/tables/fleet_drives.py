@@ -24,8 +24,6 @@ def fleet_tables(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mapping[
     ----------
     answer : FleetAnswerOfRuns
         At least one number.
-    medians : mapping of NumberKey to mapping of str to float
-        Of each number the median of each drive.
     """
     words = NumberWords([spread.key for spread in answer.spreads])
     drives = {drive.key: drive for drive in answer.drives}

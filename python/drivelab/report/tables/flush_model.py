@@ -34,13 +34,7 @@ _NOTHING = "–"
 
 
 def flush_model_tables(fits: Sequence[FlushFit]) -> tuple[Table, ...]:
-    """The table of costs, and that of predictions beside measurements; none without a fit.
-
-    Parameters
-    ----------
-    fits : sequence of FlushFit
-        One per drive and workload.
-    """
+    """The table of costs, and that of predictions beside measurements; none without a fit."""
     return (_costs_table(fits), _cells_table(fits)) if fits else ()
 
 

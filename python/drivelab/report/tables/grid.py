@@ -75,8 +75,6 @@ def grids(view: View, sets: Sequence[ResultSet]) -> tuple[Table, ...]:
 
     Parameters
     ----------
-    view : View
-        What is shown.
     sets : sequence of ResultSet
         Runs and published pages. A page alone is printed in its own form.
     """

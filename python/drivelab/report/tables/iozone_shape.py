@@ -39,13 +39,7 @@ CAPTION = (
 
 
 def surface_tables(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
-    """A table for each workload that was measured over both sizes.
-
-    Parameters
-    ----------
-    sets : sequence of ResultSet
-        Runs and published pages.
-    """
+    """A table for each workload that was measured over both sizes."""
     return tuple(_table(grid) for grid in grids_over(sets, OF_FILES, THROUGHPUT))
 
 

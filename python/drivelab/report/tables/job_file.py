@@ -13,13 +13,7 @@ _COLUMNS = ("option", "value", "line", "honoured", "what was done instead")
 
 
 def job_file_table(run: RunRecord) -> Table | None:
-    """The options that a run did not have as its job file says; None where there are none, or was no job file.
-
-    Parameters
-    ----------
-    run : RunRecord
-        The run as a whole.
-    """
+    """The options that a run did not have as its job file says; None where there are none, or was no job file."""
     record = run.job_file
     told = [note for note in record.get("notes", ()) if note.get("effect") in _WORDS]
     rows = [

@@ -27,8 +27,6 @@ def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
 
     Parameters
     ----------
-    groups : sequence of sequence of CombinationResult
-        The combinations of each workload.
     of_tasks : bool
         Whether the whole time of a task is what counts.
 

@@ -27,8 +27,6 @@ class Number:
     ----------
     value, low, high : float or None
         In internal units; without a value, bounds.
-    unit : str
-        ns, B/s, 1/s or 1.
     printed : str
         As a page prints it; empty for a run and for what follows from several numbers.
     digits : int
@@ -175,15 +173,7 @@ def printed_scale(printed: str, value: float) -> float:
 
 
 def disagreement(printed: str, number: Number | None) -> str:
-    """What a page's own numbers give instead of the cell it prints; empty where they give the same, but for rounding.
-
-    Parameters
-    ----------
-    printed : str
-        The cell.
-    number : Number or None
-        What follows from the page's other numbers.
-    """
+    """What a page's own numbers give instead of a cell it prints; empty where they give the same, but for rounding."""
     told = printed_value(printed)
     if told is None or number is None or number.value is None:
         return ""

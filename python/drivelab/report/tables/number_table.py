@@ -25,8 +25,6 @@ class NumberColumn:
 
     Attributes
     ----------
-    name : str
-        Its head, without the unit.
     unit : str
         Internal unit of its numbers.
     is_better_when_low : bool or None
@@ -89,8 +87,6 @@ def number_table(
 
     Parameters
     ----------
-    key, title, caption : str
-        As in `Table`.
     text_names : sequence of str
         Heads of the texts. A column that says nothing in any row, the first one apart, is left out.
     columns : sequence of NumberColumn

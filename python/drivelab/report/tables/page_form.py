@@ -53,16 +53,10 @@ def page_table(one: ResultSet, form: PageForm, title: str, rows: Sequence[PageRo
 
     Parameters
     ----------
-    one : ResultSet
-        The page.
-    form : PageForm
-        Its heads.
     title : str
         What stands above it where the form has no title.
     rows : sequence of PageRow
         In the order of the page.
-    caption : str
-        How to read it.
     """
     cells = {(cell.row, cell.column): cell for cell in one.cells if cell.table == form.table}
     notes = NoteList()

@@ -32,8 +32,6 @@ def phases_tables(answer: RunAnswer, run_name: str = "") -> tuple[Table, ...]:
 
     Parameters
     ----------
-    answer : RunAnswer
-        What the run came to.
     run_name : str
         Told in the title where the report is about several runs.
     """

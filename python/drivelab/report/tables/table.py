@@ -34,8 +34,6 @@ class TableCell:
 
     Attributes
     ----------
-    text : str
-        What is shown.
     interval : str
         From where to where, shown on demand: ``8.7–9.8``; may be empty.
     is_best : bool
@@ -58,10 +56,6 @@ class Table:
     ----------
     key, title : str
         Name within the report and of its CSV file, and what it shows.
-    columns : tuple of TableColumn
-        Heads.
-    rows : tuple of tuple of TableCell
-        One cell per column.
     caption : str
         How to read it: from which event to which, what an interval is.
     notes : tuple of str

@@ -32,14 +32,8 @@ class TerminalTable:
 
     Attributes
     ----------
-    table : Table
-        What is printed.
-    plain : bool
-        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     with_intervals : bool
         Whether each number has its interval below it.
-    rows_max : int
-        How many rows are shown at most.
     """
 
     table: Table

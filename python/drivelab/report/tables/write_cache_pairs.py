@@ -26,8 +26,6 @@ class CachePair:
 
     Attributes
     ----------
-    on, off : Number
-        The two.
     filesystem : str
         Where both were measured; ``raw`` wherever it was.
     """

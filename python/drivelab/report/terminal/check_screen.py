@@ -72,10 +72,6 @@ def render_check_screen(content: ReportContent, *, plain: bool = False, width: i
 
     Parameters
     ----------
-    content : ReportContent
-        The check as it was stored.
-    plain : bool
-        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     width : int
         Columns that the console has; what has no room in them is left to the page, a whole column of a table.
     """

@@ -51,10 +51,6 @@ def comparison_text(comparison: Comparison, *, plain: bool = False, is_whole: bo
 
     Parameters
     ----------
-    comparison : Comparison
-        What to print.
-    plain : bool
-        Whether the terminal knows ASCII only.
     is_whole : bool
         Whether all is told; otherwise what has room on a screen of `LINES_MAX` lines.
     """

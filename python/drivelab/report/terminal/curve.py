@@ -26,14 +26,8 @@ def curve_plot(panel: Panel, width: int, *, span: str = "", plain: bool = False)
 
     Parameters
     ----------
-    panel : Panel
-        What is drawn together.
-    width : int
-        Characters.
     span : str
         What the ends of a point are: ``95 % interval``.
-    plain : bool
-        Only characters of ASCII.
     """
     series = [(one.label, one.points) for one in panel.series if len(one.points) > 1]
     if not series:

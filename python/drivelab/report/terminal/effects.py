@@ -28,19 +28,7 @@ _LEAST_FACTOR = 1.5
 def effects_plot(
     effects: Sequence[LevelEffect], answer: RunAnswer, width: int, *, plain: bool = False
 ) -> TextPlot | None:
-    """The effects of one workload on one target in lines of at most `width` characters; None where none has a ratio.
-
-    Parameters
-    ----------
-    effects : sequence of LevelEffect
-        Of one workload on one target.
-    answer : RunAnswer
-        What the run came to.
-    width : int
-        Characters.
-    plain : bool
-        Only characters of ASCII.
-    """
+    """The effects of one workload on one target in lines of at most `width` characters; None where none has a ratio."""
     known = [effect for effect in effects if effect.ratio.value]
     if not known:
         return None

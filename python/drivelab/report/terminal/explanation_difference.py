@@ -29,12 +29,8 @@ def difference_lines(difference: ExplanationDifference, width: int, *, plain: bo
 
     Parameters
     ----------
-    difference : ExplanationDifference
-        What was compared.
     width : int
         Characters; fewer than `drivelab.report.terminal.waterfall.WIDTH_MIN` count as that.
-    plain : bool
-        Only characters of ASCII.
     """
     width = max(width, WIDTH_MIN)
     told = [line for text in difference_sentences(difference) for line in wrapped(text, width, plain)]
@@ -85,8 +81,6 @@ def diverging_bar(value: float, largest: float, cells: int, drawn: Glyphs, *, is
         How long, and how long the longest of its neighbours is, either way.
     cells : int
         Characters, an odd number.
-    drawn : Glyphs
-        What to draw with.
     is_sure : bool
         Whether it is more than chance.
     """

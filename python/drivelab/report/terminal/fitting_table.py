@@ -17,8 +17,6 @@ class FittingTable(Generic[Column]):
 
     Parameters
     ----------
-    columns : sequence
-        All columns.
     make : callable
         Makes the table of some of them. Columns that must not be cut have their ``min_width`` set.
     """

@@ -21,14 +21,8 @@ def fleet_lines(answer: FleetAnswer, notes: Mapping[str, int], *, plain: bool, h
 
     Parameters
     ----------
-    answer : FleetAnswer
-        What came of the samples.
     notes : mapping of str to int
         What of the files was left out, and how many of it.
-    plain : bool
-        Whether the terminal knows ASCII only.
-    has_details : bool
-        Whether everything is told.
     """
     several = len({one.cluster for one in (*answer.drives, *answer.hosts)}) > 1
     slow = [*answer.drives, *answer.hosts]
@@ -50,8 +44,6 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
 
     Parameters
     ----------
-    answer : FleetAnswer
-        What came of the samples.
     has_cluster : bool
         Whether a host is named with its cluster.
     """

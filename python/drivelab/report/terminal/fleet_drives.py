@@ -29,18 +29,10 @@ def fleet_drive_lines(
     ----------
     drives : sequence of FleetDrive
         In the order of their hosts.
-    odd : sequence of OddFact
-        In what drives of one model differ.
     shared : mapping of str to sequence of str
         Serials that several hosts see.
     reasons : mapping of str to str
         Hosts that could not be asked, with why.
-    plain : bool
-        Whether the terminal knows ASCII only.
-    width : int
-        Of the table.
-    shows_all : bool
-        Whether no row is left out.
     """
     hosts = len({drive.host for drive in drives})
     models = len({drive.model for drive in drives} - {""})

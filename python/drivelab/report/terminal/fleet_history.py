@@ -20,10 +20,6 @@ def fleet_history_lines(history: FleetHistory, plain: bool, *, lines_max: int = 
 
     Parameters
     ----------
-    history : FleetHistory
-        At least one drive.
-    plain : bool
-        Only characters of ASCII.
     lines_max : int
         How many lines there may be; 0 is no limit.
     """

@@ -19,19 +19,7 @@ _SECOND_NS = 10**9
 def live_lines(
     standing: FleetStanding, items: Sequence[FleetItem], width: int, height: int, *, plain: bool
 ) -> Iterator[str]:
-    """A head of two lines, and a line for each target that is being measured, as many as there is room for.
-
-    Parameters
-    ----------
-    standing : FleetStanding
-        How the fleet stands.
-    items : sequence of FleetItem
-        As they are now.
-    width, height : int
-        Of the terminal.
-    plain : bool
-        Whether it knows ASCII only.
-    """
+    """A head of two lines, and a line for each target that is being measured, as many as there is room for."""
     yield one_line(counts_text(standing), width, plain)
     yield one_line(pace_text(standing), width, plain)
     working = [item for item in items if item.state == "measuring"]

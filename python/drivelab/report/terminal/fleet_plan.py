@@ -32,8 +32,6 @@ def fleet_plan_lines(
         Why hosts could not be asked, and what is odd about hosts.
     unknown_lines : sequence of str
         Lines of the erase list that mean no drive of the hosts that have answered, and may mean one of others.
-    plain : bool
-        Whether the terminal knows ASCII only.
     """
     lines = wrapped(_sentence(items), WIDTH, plain)
     allowed = sorted((item for item in items if not _plan(item).refused), key=lambda one: not _plan(one).erases)

@@ -33,10 +33,6 @@ def fleet_run_lines(
         What commands find the fleet by, and what it measures.
     hosts : mapping of str to (str, sequence of str)
         Why a host could not be asked, and what is odd about it.
-    items : sequence of FleetItem
-        What is measured.
-    plain : bool
-        Whether the terminal knows ASCII only.
     go_on : str
         The command that has measured what is missing; empty while it is measured.
     can_compare : bool

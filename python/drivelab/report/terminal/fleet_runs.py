@@ -18,15 +18,7 @@ _SHOWN = {
 
 
 def fleet_run_lines(joint: Joint, plain: bool) -> list[str]:
-    """The sentences, and of each table as many rows as have room.
-
-    Parameters
-    ----------
-    joint : Joint
-        The report of many drives.
-    plain : bool
-        Only characters of ASCII.
-    """
+    """The sentences, and of each table as many rows as have room."""
     lines = [line for one in joint.sentences for line in wrapped(one, WIDTH, plain)]
     tables = [table for table in joint.tables if table.key in _SHOWN]
     for place, table in enumerate(tables):

@@ -24,8 +24,6 @@ def together_lines(answer: TogetherAnswer, failed: Sequence[str], *, plain: bool
         Of those that came to their end.
     failed : sequence of str
         Targets that began with them and did not.
-    plain : bool
-        Whether the terminal knows ASCII only.
     """
     lines = [line for text in _voids(answer) for line in wrapped(text, WIDTH, plain)]
     if failed:

@@ -43,10 +43,6 @@ class TextPlots:
         What the trials of a run come to.
     trials : sequence of TrialContent, optional
         Those of a check, which has no combinations.
-    result_sets : sequence of ResultSet, optional
-        Several runs or pages, each with a row of its own.
-    plain : bool
-        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     """
 
     def __init__(
@@ -151,10 +147,6 @@ def run_plots(sets: Sequence[ResultSet], width: int, *, plain: bool = False) -> 
     ----------
     sets : sequence of ResultSet
         The runs in their order, then published pages; of a single one all is drawn that has two rows.
-    width : int
-        Characters.
-    plain : bool
-        Only characters of ASCII.
     """
     kinds: dict[tuple[object, ...], list[tuple[ResultSet, Observation]]] = {}
     members_of: dict[tuple[object, ...], list[tuple[ResultSet, Observation]]] = {}

@@ -30,14 +30,8 @@ def matrix_of(
 
     Parameters
     ----------
-    groups : sequence of sequence of CombinationResult
-        The combinations of each workload.
     lines_max : int
         That there are for it, its head included.
-    clean : callable
-        Makes text fit for the terminal.
-    of_tasks : bool
-        Whether the whole time of a task is what counts.
 
     Returns
     -------

@@ -54,10 +54,6 @@ def render_run_screen(
 
     Parameters
     ----------
-    answer : RunAnswer
-        What the run came to.
-    title : str
-        What was run where.
     sentences : sequence of str
         The answer in words, at most three.
     warnings : sequence of FindingLine
@@ -68,8 +64,6 @@ def render_run_screen(
         Whether each combination differs from the first in one level.
     of_tasks : bool
         Whether its workloads are tasks as a whole, of which the time is what counts.
-    plain : bool
-        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     """
     # tables give way first, then warnings, then what is left of the tables
     limits = [(room, WARNINGS_MAX) for room in range(_TABLE_LINES_MAX - 2 * len(sentences), _TABLE_LINES_KEPT, -1)]

@@ -75,10 +75,6 @@ class Scale:
 
     Attributes
     ----------
-    low, high : float
-        Its ends.
-    cells : int
-        Characters.
     kind : str
         linear or log.
     """

@@ -21,8 +21,6 @@ class TextAxis:
     ----------
     histograms : mapping of str to Histogram
         Those that must fit on it.
-    width : int
-        Characters.
     """
 
     def __init__(self, histograms: Mapping[str, Histogram], width: int) -> None:

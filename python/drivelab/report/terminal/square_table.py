@@ -36,8 +36,6 @@ def square_table(
         What stands in the cell of one of them, and its range.
     heads : (str, str)
         What these numbers are, and what the ranges are.
-    clean : callable
-        Makes text fit for the terminal.
 
     Returns
     -------

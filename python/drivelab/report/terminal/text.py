@@ -71,20 +71,10 @@ def render_check(
 
     Parameters
     ----------
-    question : str
-        What was asked, its first line.
-    summaries : sequence of TrialSummary
-        The numbers, in the order of the trials.
-    findings : sequence of Finding
-        What limits them, the gravest first.
-    judged : Fitness, Verdict or None
-        The judgement of one or several needs.
     histograms : mapping of trial name to Histogram, optional
         Drawn as small pictures beside the numbers.
     trials : sequence of TrialContent, optional
         The same as they were stored: drawn over the size of their I/Os.
-    plain : bool
-        Only characters of ASCII; pass ``not console.encoding.startswith("utf")``.
     """
     told = [TrialContent(s.name, s.label, s.operation, estimates=s.estimates) for s in summaries]
     verdict = judged.to_json() if judged else None

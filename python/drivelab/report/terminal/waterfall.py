@@ -57,12 +57,8 @@ def explanation_lines(explanation: Explanation, width: int, *, plain: bool = Fal
 
     Parameters
     ----------
-    explanation : Explanation
-        Where the time of one combination of factors went.
     width : int
         Characters; fewer than `WIDTH_MIN` count as that.
-    plain : bool
-        Only characters of ASCII.
     """
     width = max(width, WIDTH_MIN)
     lines = wrapped(_title(explanation), width, plain)
@@ -89,12 +85,8 @@ def explanation_in_short(
 
     Parameters
     ----------
-    explanation : Explanation
-        Where the time of one combination of factors went.
     width : int
         Characters; fewer than `WIDTH_MIN` count as that.
-    plain : bool
-        Only characters of ASCII.
     lines_max : int, optional
         How many lines there is room for: of the sentences the last are left out, but for the first `_SENTENCES_MIN`.
     """

@@ -92,21 +92,12 @@ def workload_table(
 
     Parameters
     ----------
-    group : sequence of CombinationResult
-        Its combinations.
     rows_max : int
         That there is room for.
-    clean : callable
-        Makes text fit for the terminal.
     is_one_at_a_time : bool
         Whether each combination differs from the first in one level.
     first : sequence of mapping of str to str
         Levels of combinations that come first, in this order.
-
-    Returns
-    -------
-    (rich.table.Table, int)
-        The table, and the rows that had no room.
     """
     from rich.table import Table
     from rich.text import Text

@@ -29,8 +29,6 @@ class RunningTrace:
 
     Attributes
     ----------
-    device : str
-        Kernel name of the disk.
     source, reason : str
         tracefs, relay or blk_tracer, and why that one.
     disk : TracedDisk

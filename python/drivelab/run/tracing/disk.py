@@ -51,10 +51,6 @@ class TracedDisk:
 
     Attributes
     ----------
-    name : str
-        Kernel name.
-    number : int
-        Of the disk.
     partitions : tuple of int
         Of its partitions: bios are traced under the name that they were sent to.
     layers : tuple of TracedLayer

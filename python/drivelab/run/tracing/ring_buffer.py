@@ -25,10 +25,6 @@ class RingBuffer:
     ----------
     root, directory : Path
         The kernel's trace directory, and that of the buffer.
-    disk : TracedDisk
-        What is traced.
-    clock : str
-        Clock of the buffer.
 
     Attributes
     ----------

@@ -81,8 +81,6 @@ class Source:
     ----------
     name : str
         As in the conduct of a trace.
-    title : str
-        For people.
     require : callable
         Raises `SourceUnavailableError` where it cannot be used for a disk.
     armed : callable

@@ -27,8 +27,6 @@ class SourceState:
 
     Attributes
     ----------
-    source : Source
-        Which one.
     why_not : str
         In words; empty when it can.
     code : str
@@ -57,8 +55,6 @@ def choose_source(disk: TracedDisk, asked: str | None = None) -> tuple[Source, s
 
     Parameters
     ----------
-    disk : TracedDisk
-        What is traced.
     asked : str, optional
         Name of a source; otherwise the first that works is taken.
 

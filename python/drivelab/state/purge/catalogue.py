@@ -82,8 +82,6 @@ def purge(
         Learns of what would have to be undone when the purge is interrupted.
     progress : callable, optional
         Called with the part that is done, 0 to 1.
-    paths : SystemPaths
-        Where the kernel tells about itself.
 
     Raises
     ------

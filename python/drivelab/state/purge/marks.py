@@ -37,8 +37,6 @@ class Marks:
 
     Attributes
     ----------
-    node : str
-        The drive.
     content_by_offset : dict of int to bytes
         What was written where, in bytes from the beginning.
     """

@@ -79,8 +79,6 @@ def undo_attribute(
         The rest of the queue right after; unknown where drivelab was killed before it could look.
     is_cut_off : bool
         Whether an undo has begun before, and did not come to its end.
-    context, paths
-        The journal, and where the kernel tells about itself.
 
     Raises
     ------

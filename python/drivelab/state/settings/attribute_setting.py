@@ -19,13 +19,7 @@ from drivelab.state.settings.kernel_attribute import has_attribute, is_settable,
 
 
 class AttributeSetting:
-    """A setting that is one attribute of the kernel's; a subclass says which, and what its levels are.
-
-    Parameters
-    ----------
-    paths : SystemPaths
-        Where the kernel tells about itself.
-    """
+    """A setting that is one attribute of the kernel's; a subclass says which, and what its levels are."""
 
     name: str
     attribute: str

@@ -41,8 +41,6 @@ class CacheSwitch:
     ----------
     name : str
         Kernel name of the drive.
-    paths : SystemPaths
-        Where the kernel tells about itself.
     """
 
     name: str

@@ -66,8 +66,6 @@ def read_settings(
         like those that are there.
     names : iterable of str
         Names of `drivelab.model.setting.SETTING_NAMES`.
-    paths : SystemPaths
-        Where the kernel tells about itself.
     """
     settings = SETTINGS if paths == SYSTEM else make_settings(paths)
     names = list(names)
