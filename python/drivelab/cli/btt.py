@@ -46,11 +46,6 @@ def command(
     are a phase of their own. Each trap that btt falls into on these files is named.
 
     Exit code 4: records are missing, so that the numbers are those of a part.
-
-    Raises
-    ------
-    DrivelabError
-        B901, B902, B903, B905, B906: nothing can be read.
     """
     paths = [Path(name) for name in files]
     if compat is None:

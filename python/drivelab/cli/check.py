@@ -107,12 +107,6 @@ def command(
     An existing file or a block device is only read. Exit codes: with --for 0
     yes (or measured, where no limit is published), 1 no, 4 undecided;
     without it 0, or 4 when some number does not describe the drive.
-
-    Raises
-    ------
-    DrivelabError
-        U005, P702, P703, P711: the need. U045: the rate. U051: a tag. T101 to T108: the target.
-        C201 to C209: no consent. R451 to R454: no room or permission. E301 to E315: nothing could be measured.
     """
     keep_memory_low()
     tags = parse_tags(tag or ())
@@ -136,13 +130,7 @@ def command(
 
 
 def require_rate(need: Need | None, at_least_per_s: float) -> None:
-    """Return only if a rate of commits can be asked for.
-
-    Raises
-    ------
-    DrivelabError
-        U045: it is no rate, or no need with commits was named.
-    """
+    """Return only if a rate of commits can be asked for."""
     if need is None or not need.program:
         what = f"{need.title} has no commits" if need else "--at-least is a rate of one program"
         do = f"leave --at-least out, or name a program that commits: --for {' or '.join(PROGRAMS)}"
@@ -152,13 +140,7 @@ def require_rate(need: Need | None, at_least_per_s: float) -> None:
 
 
 def make_run(target: TargetFacts, out: Path | None) -> RunWriter:
-    """The run directory of a check: where the user said, else where runs are kept, else where there is room.
-
-    Raises
-    ------
-    DrivelabError
-        S501, S502: it cannot be made.
-    """
+    """The run directory of a check: where the user said, else where runs are kept, else where there is room."""
     parent = out or default_parent()
     reason = why_not_kept_in(parent) if out is None else ""
     if reason:

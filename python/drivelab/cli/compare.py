@@ -81,13 +81,6 @@ def command(
     Exit code 1: there is what --fail-on names. A regression is slower beyond
     noise and beyond the margin. 4: nothing could be compared; with --fail-on also
     where nothing could be judged, since a side has fewer than 3 runs.
-
-    Raises
-    ------
-    DrivelabError
-        U004: two formats. U006: a side without a run. U011 to U014: a margin, a run, a metric or a file that
-        cannot be. S504 to S506: not a run, or a damaged one. O801, O802: the file
-        cannot be written.
     """
     if as_json and format_ not in (None, Format.JSON):
         raise DrivelabError("U004", f"--json and --format {format_} exclude each other", where="drivelab compare")
@@ -106,13 +99,7 @@ def command(
 
 
 def parse_margin(text: str) -> float:
-    """A share such as ``5%`` or ``0.05``.
-
-    Raises
-    ------
-    DrivelabError
-        U011: it is no such share.
-    """
+    """A share such as ``5%`` or ``0.05``."""
     try:
         number = float(text.strip().removesuffix("%"))
     except ValueError:
@@ -131,13 +118,7 @@ def _runs_of_side(side: str, names: Sequence[str]) -> list[StoredRun]:
 
 
 def runs_of(name: str) -> list[StoredRun]:
-    """The run of that name, or all runs in the directory of that name.
-
-    Raises
-    ------
-    DrivelabError
-        S504: there is none. S505, S506: one cannot be read.
-    """
+    """The run of that name, or all runs in the directory of that name."""
     directories = runs_at(name)
     # all at once: each by itself would wait for the network
     bring(directories, TRIALS, HISTOGRAMS)
@@ -145,13 +126,7 @@ def runs_of(name: str) -> list[StoredRun]:
 
 
 def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *, is_whole: bool = True) -> None:
-    """Write the comparison to a file, or to standard output; as a text whole, or as one screen.
-
-    Raises
-    ------
-    DrivelabError
-        O801: what pages are made with is not installed. O802: the file cannot be written.
-    """
+    """Write the comparison to a file, or to standard output; as a text whole, or as one screen."""
     if out is not None:
         from drivelab.store.durable import typed_file
 

@@ -15,13 +15,7 @@ def command(
     code: Annotated[str | None, typer.Argument(help="A code such as U001; all codes when left out.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Explain an error code, or list them all.
-
-    Raises
-    ------
-    DrivelabError
-        U005: there is no such code.
-    """
+    """Explain an error code, or list them all."""
     kinds = list(KINDS.values()) if code is None else [find_kind(code)]
     if as_json:
         print(json.dumps([kind_json(kind) for kind in kinds], indent=2))
@@ -33,13 +27,7 @@ def command(
 
 
 def find_kind(code: str) -> ErrorKind:
-    """The kind of error that has this code, in any case of letters.
-
-    Raises
-    ------
-    DrivelabError
-        U005: there is no such code; the nearest ones are named.
-    """
+    """The kind of error that has this code, in any case of letters."""
     wanted = code.strip().strip("[]").upper()
     if wanted not in KINDS:
         near = get_close_matches(wanted, KINDS, n=3, cutoff=0.5)

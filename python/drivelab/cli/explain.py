@@ -46,15 +46,7 @@ def command(**typed: Any) -> int:
 
 
 def explain(options: ExplainOptions) -> int:
-    """Exit status, after everything was measured and shown.
-
-    Raises
-    ------
-    DrivelabError
-        U001 to U005: an option makes no sense. U020 to U022: stored runs that
-        cannot be explained. S504: a run without its run.json. R430 to R440: nothing can be traced here. T101 to
-        T108, C201 to C212, P704 to P711, R424: the target, and whether it may be used. R441: no trial was traced.
-    """
+    """Exit status, after everything was measured and shown."""
     if is_followed(options):
         return explain_followed(options)
     if not options.what:

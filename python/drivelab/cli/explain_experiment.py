@@ -30,13 +30,7 @@ _OPTION_OF_KEY = {"job_count": "--jobs", "file_size": "--size"}
 
 
 def chosen_operation(options: ExplainOptions, target: TargetFacts) -> str:
-    """Whether the target is read or written: it is written where nothing that belongs to anybody is lost.
-
-    Raises
-    ------
-    DrivelabError
-        U005: neither of the two.
-    """
+    """Whether the target is read or written: it is written where nothing that belongs to anybody is lost."""
     if options.operation is not None:
         return one_of("--operation", options.operation, _OPERATIONS)
     is_kept = target.kind == "file" or (target.kind == "block_device" and not options.erase)
@@ -56,14 +50,7 @@ def advice_on_writes(options: ExplainOptions, target: TargetFacts) -> str:
 
 
 def experiment_from(options: ExplainOptions, target: TargetFacts) -> Experiment:
-    """The experiment that explains the target.
-
-    Raises
-    ------
-    DrivelabError
-        U001, U002: not a size, not a duration. U003: a value that makes no
-        sense. U004: options that exclude each other. U005: an unknown name.
-    """
+    """The experiment that explains the target."""
     operation = chosen_operation(options, target)
     workload = _pattern(options, target, operation)
     document: dict[str, Any] = {

@@ -53,11 +53,6 @@ def show_explanations(
     ----------
     trial : str
         Only this trial of it; empty for all combinations of factors, their repeats together.
-
-    Raises
-    ------
-    DrivelabError
-        U020: nothing of it was to be traced. R441: no traced pass succeeded. U005: there is no such trial.
     """
     traced = TracedAnswer(run)
     found = (explanation_of_cell(run, cell_of(run, trial)),) if trial else traced.explanations
@@ -77,13 +72,7 @@ def show_explanations(
 
 
 def show_difference(runs: Sequence[StoredRun], trials: Sequence[str], *, as_json: bool) -> int:
-    """Show which parts differ between two runs, or between two trials of one; 4 where one of them is no answer yet.
-
-    Raises
-    ------
-    DrivelabError
-        U020: one was not traced. U022: they have nothing in common, or a trace is not whole. U005: no such trial.
-    """
+    """Show which parts differ between two runs, or between two trials of one; 4 where one of them is no answer yet."""
     found: tuple[ExplanationDifference, ...]
     if trials:
         sides = [(runs[0], cell_of(runs[0], trial)) for trial in trials]
@@ -103,13 +92,7 @@ def show_difference(runs: Sequence[StoredRun], trials: Sequence[str], *, as_json
 def print_differences(
     found: Sequence[ExplanationDifference], directories: Sequence[Path], trials: Sequence[str], *, as_json: bool
 ) -> None:
-    """Print which parts differ.
-
-    Raises
-    ------
-    DrivelabError
-        U022: there is nothing in common.
-    """
+    """Print which parts differ."""
     if not found:
         names = " and ".join(trials or [directory.resolve().name for directory in directories])
         what = f"{names} have no operations in common whose traces are whole"
@@ -127,13 +110,7 @@ def print_differences(
 
 
 def cell_of(run: StoredRun, trial: str) -> TracedCell:
-    """One trial as a combination of its own.
-
-    Raises
-    ------
-    DrivelabError
-        U005: there is no such trial. U020: it was not traced.
-    """
+    """One trial as a combination of its own."""
     row = run.trial(trial)
     for cell in traced_cells(run):
         if trial in cell.trials:

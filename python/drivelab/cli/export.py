@@ -67,12 +67,6 @@ def command(
     perfetto: the traced passes of an explained run, or a program that was
     followed: a track for each thread, layer and slot of a queue, for
     ui.perfetto.dev.
-
-    Raises
-    ------
-    DrivelabError
-        S504 to S506: not a run, or a damaged one. O811: nothing in it has this format. O802, O812: it cannot be
-        written.
     """
     directory = find_run(run)
     if out is None and form in ("fio", "perfetto") and is_cached(directory):

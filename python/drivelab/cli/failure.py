@@ -49,15 +49,7 @@ def print_bug(error: Exception, command_line: str) -> None:
 
 @contextmanager
 def results_delivered() -> Iterator[None]:
-    """Make sure that what is printed inside leaves the program.
-
-    Raises
-    ------
-    DrivelabError
-        U007: stdout does not take it, because its disk is full for instance.
-    BrokenPipeError
-        The reader of stdout has gone.
-    """
+    """Make sure that what is printed inside leaves the program."""
     try:
         yield
     except OSError as error:

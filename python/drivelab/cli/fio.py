@@ -68,12 +68,6 @@ def command(
     Options of jobs, job files, --section, --output, --output-format=normal,json,json+,terse, --minimal,
     --status-interval, --readonly, --parse-only and --showcmd are fio's. What is not done as fio does it is said on
     stderr. The run is kept: drivelab report LAST.
-
-    Raises
-    ------
-    DrivelabError
-        U006: a word that fio, or drivelab, does not know. U030 to U037: the jobs cannot be had, or are not done as fio
-        does them and --strict is given. C-, P- and T-codes: as for ``drivelab run`` of a job file.
     """
     asked = read_command_line(words or [])
     if "version" in asked.program:

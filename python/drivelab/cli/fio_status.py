@@ -30,13 +30,7 @@ from drivelab.run.together import Member
 
 
 def interval_ns(text: str) -> int:
-    """The time between two looks, of which fio reads a bare number as seconds.
-
-    Raises
-    ------
-    DrivelabError
-        U006: it is none.
-    """
+    """The time between two looks, of which fio reads a bare number as seconds."""
     try:
         value, _ = parse_value(BY_NAME["runtime"], text)
     except ValueMistake as mistake:

@@ -79,12 +79,6 @@ def command(
 
     With --all-drives every drive has a line: which became slower, corrected for
     the numbers of all of them, which got another firmware, and how they wore.
-
-    Raises
-    ------
-    DrivelabError
-        U004: no TARGET, and not --all-drives. U009: with that there are no runs. S504: nor what they are to be in.
-        U005: the ending of FILE is of no format. U053: the drive of which host? O801, O802: the page cannot be written.
     """
     if all_drives:
         from drivelab.cli.fleet_history import tell_fleet_history

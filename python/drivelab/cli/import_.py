@@ -68,12 +68,6 @@ def command(
 
     A fio job file is no result: what it would become is shown, and drivelab
     run JOBFILE runs it.
-
-    Raises
-    ------
-    DrivelabError
-        I501 to I507: a file that cannot be read. I508: too many results. I509: a file twice. U004: a job file
-        beside other files. U006: no file. S501 to S503: the run cannot be written.
     """
     kind, paths = split_words(words)
     from drivelab.interop.recognise import is_job_file, read_foreign
@@ -109,11 +103,6 @@ def split_words(words: Sequence[str]) -> tuple[Kind | None, list[Path]]:
     ----------
     words : sequence of str
         As typed; a file that is called as a program is needs another one before it, or ``./``.
-
-    Raises
-    ------
-    DrivelabError
-        U006: no file, or samples of a fleet.
     """
     if words[0] == "samples" and not Path(words[0]).exists():
         what = "samples of many drives become no run: which drive is slow is asked of them"

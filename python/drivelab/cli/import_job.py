@@ -33,11 +33,6 @@ def show(path: Path, *, strict: bool = False, as_json: bool = False, output: Pat
         Whether options that are approximated, not honoured or unknown are errors.
     output : Path, optional
         File that the experiment is written to, which must not exist; without one it is shown.
-
-    Raises
-    ------
-    DrivelabError
-        U030 to U037: the job file cannot be had. U038: the experiment cannot be written.
     """
     translation = translate_file(path, environment_of_host(), strict=strict)
     toml = to_toml(as_experiment(translation))

@@ -67,14 +67,7 @@ def command(**typed: Any) -> int:
 
 
 def run_io(options: IoOptions) -> int:
-    """Exit status, after the workload has run and its result was printed.
-
-    Raises
-    ------
-    DrivelabError
-        U001 to U005, U051: an option makes no sense. T101 to T108, C201 to C220: the
-        target, and whether it may be used. E301 to E315: the workload cannot be issued.
-    """
+    """Exit status, after the workload has run and its result was printed."""
     asked = workload_from(options)
     tags = parse_tags(options.tag)
     for note in options_without_effect(options, asked):
@@ -115,13 +108,7 @@ def exit_code(measured: Measurement, findings: Sequence[Finding]) -> int:
 
 
 def _require_room(measured: Measurement, target: TargetFacts) -> None:
-    """Return only if the file system did not fill up meanwhile.
-
-    Raises
-    ------
-    DrivelabError
-        E306: it did.
-    """
+    """Return only if the file system did not fill up meanwhile."""
     full = next((error for error in measured.engine["errors"] if error["name"] in ("ENOSPC", "EDQUOT")), None)
     if full is None:
         return

@@ -39,12 +39,6 @@ def held_place(target: TargetFacts, workload: Workload, *, may_overwrite_file: b
 
     A missing file is made; it stays when the context ends well, and is gone
     otherwise. The files of a tree are removed in any case.
-
-    Raises
-    ------
-    DrivelabError
-        E302 to E307, E314: it cannot be opened. C204, C220: it is not, or no longer, a file
-        that may be written. R459: something else bears its name when the workload has ended.
     """
     with signals_held(), _place(target, workload, may_overwrite_file=may_overwrite_file) as held, signals_obeyed():
         yield held

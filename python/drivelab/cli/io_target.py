@@ -18,13 +18,7 @@ NULL_TARGET = "null:"
 
 
 def find_target(text: str, *, is_null: bool, for_tree: bool = False, makes_file: bool = False) -> TargetFacts:
-    """Facts about the target of one workload; one that makes its file itself takes a directory.
-
-    Raises
-    ------
-    DrivelabError
-        T101 to T108: nothing that I/O could be sent to. E316: operations on files need a directory.
-    """
+    """Facts about the target of one workload; one that makes its file itself takes a directory."""
     if is_null:
         return TargetFacts(text, "missing_file", "", False, None, (), (), 0, 1, False)
     target = resolve_target(text)
@@ -42,15 +36,7 @@ def find_target(text: str, *, is_null: bool, for_tree: bool = False, makes_file:
 
 
 def require_consent(target: TargetFacts, workload: Workload, *, erase: Sequence[str], may_overwrite_file: bool) -> None:
-    """Return only if the workload may do to the target what it is going to do.
-
-    Raises
-    ------
-    DrivelabError
-        T101: nothing is there to be read. T102, T103: it cannot be written.
-        C201 to C209: its owner did not consent to erase the device, or the file is that of a loop device.
-        C220: it would overwrite a file that drivelab did not make.
-    """
+    """Return only if the workload may do to the target what it is going to do."""
     if workload.backend == "null" or target.simulated is not None:
         return
     if workload.tree is not None:

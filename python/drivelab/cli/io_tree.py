@@ -11,13 +11,7 @@ from drivelab.model.workload import TREE_OPERATIONS
 
 
 def refuse_mixed_up_tree(options: IoOptions) -> None:
-    """Return only if the operations fit the rest: those on files need files, and the others have none.
-
-    Raises
-    ------
-    DrivelabError
-        U003: not a mix, or it lacks ``--files``. U004: operations on files and on blocks. U005: an unknown operation.
-    """
+    """Return only if the operations fit the rest: those on files need files, and the others have none."""
     names = [share.operation for share in parse_operations(options.operation)]
     on_files = [name for name in names if name in TREE_OPERATIONS]
     if on_files and len(on_files) < len(names):
@@ -34,13 +28,7 @@ def refuse_mixed_up_tree(options: IoOptions) -> None:
 
 
 def require_directory(target: TargetFacts) -> None:
-    """Return only if files can be made there.
-
-    Raises
-    ------
-    DrivelabError
-        E316: it is no directory. T102, T103: it cannot be written.
-    """
+    """Return only if files can be made there."""
     if target.kind != "directory":
         what = f"{target.text} is {'not there' if target.kind == 'missing_file' else 'no directory'}"
         do = "name a directory; for a new one: mkdir"

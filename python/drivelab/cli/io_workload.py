@@ -50,14 +50,7 @@ def is_null(options: IoOptions) -> bool:
 
 
 def workload_from(options: IoOptions) -> Workload:
-    """The workload that was asked for.
-
-    Raises
-    ------
-    DrivelabError
-        U001, U002: not a size, not a duration. U003: a value that makes no
-        sense. U004: options that exclude each other. U005: an unknown name.
-    """
+    """The workload that was asked for."""
     if options.target == NULL_TARGET and options.backend not in ("auto", "null"):
         do = "leave --backend out, or name a target"
         raise DrivelabError("U004", f"null: has no use for backend {options.backend}", where="option --backend", do=do)
@@ -188,13 +181,7 @@ def _of_order_without_effect(workload: Workload) -> Iterator[str]:
 
 
 def _existing_cpus(text: str) -> tuple[int, ...]:
-    """The processors of a list, all of which this process may use.
-
-    Raises
-    ------
-    DrivelabError
-        U003: one is not there.
-    """
+    """The processors of a list, all of which this process may use."""
     cpus = parse_cpus(text)
     usable = os.sched_getaffinity(0)
     missing = next((cpu for cpu in cpus if cpu not in usable), None)
@@ -205,13 +192,7 @@ def _existing_cpus(text: str) -> tuple[int, ...]:
 
 
 def on_target(workload: Workload, target: TargetFacts) -> Workload:
-    """The workload on the target as it was found: a missing file is made, a device opened for us alone.
-
-    Raises
-    ------
-    DrivelabError
-        U003: a new file needs a size. E309: the range begins past the end.
-    """
+    """The workload on the target as it was found: a missing file is made, a device opened for us alone."""
     if workload.backend == "null":
         return workload
     if target.exists and workload.target.offset_bytes >= target.size_bytes > 0:

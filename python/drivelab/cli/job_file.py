@@ -123,12 +123,6 @@ def plan_job_file(
         Whether options that are not done as fio does them are errors.
     seed, repeats, labels, trace
         As for `drivelab.plan.listed.listed_plan`.
-
-    Raises
-    ------
-    DrivelabError
-        U030 to U037: the job file cannot be had. T101 to T108: something is no target. P705 to P710: a job
-        cannot be issued there.
     """
     placing = _Placing()
     translations = []

@@ -11,13 +11,7 @@ from drivelab.report.joint import Joint
 
 
 def write_page(joint: Joint, path: Path) -> Path | None:
-    """The page that was written; None where what pages are made with is not installed, which is told on stderr.
-
-    Raises
-    ------
-    DrivelabError
-        O802: the file cannot be written.
-    """
+    """The page that was written; None where what pages are made with is not installed, which is told on stderr."""
     try:
         return write_html_report(joint, path)
     except DrivelabError as error:

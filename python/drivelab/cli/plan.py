@@ -130,12 +130,6 @@ def asked_plan(
     ----------
     before_targets : callable
         Called before the targets are looked at.
-
-    Raises
-    ------
-    DrivelabError
-        U006: an option that a job file cannot have, or no target. U030 to U037: the job file cannot be had.
-        P701 to P712, T101 to T108, U040 to U044: as for `planned` and for the experiment.
     """
     # imported here: an experiment needs none of it
     from drivelab.cli.job_file import STORED_NAME, is_job_file, plan_job_file, tell_options
@@ -189,11 +183,6 @@ def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool, consent: Cons
     ----------
     consent : Consent, optional
         What the owners of drives have typed; JSON then tells what is erased without it.
-
-    Raises
-    ------
-    DrivelabError
-        E301, E310, E311, E313: the engine cannot issue one of its workloads.
     """
     plan, targets = asked.plan, asked.targets
     require_issuable(plan)
@@ -263,11 +252,6 @@ def planned(
     """The plan of an experiment on targets as typed, and the targets by their label.
 
     What it was narrowed to comes first among the plan's notes.
-
-    Raises
-    ------
-    DrivelabError
-        T101 to T108, U040 to U044: something is no target. P704 to P711: it cannot be planned.
     """
     facts = [resolve_measured(text) for text in targets]
     make = partial(

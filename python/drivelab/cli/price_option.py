@@ -25,11 +25,6 @@ def prices_of_targets(typed: Sequence[str], plan: Plan, targets: Mapping[str, Ta
     ----------
     typed : sequence of str
         As ``--price`` took them: a target as it was typed, its label, or a serial.
-
-    Raises
-    ------
-    DrivelabError
-        U015: not a price. U016: no target is called so.
     """
     found: dict[str, str] = {}
     for text in typed:

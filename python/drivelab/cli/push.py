@@ -32,11 +32,6 @@ def command(
 
     Runs are read there by 'drivelab runs', 'report', 'compare', 'sql' and 'fleet report', and by 'history' with
     DRIVELAB_RUNS=STORE.
-
-    Raises
-    ------
-    DrivelabError
-        S504: no run. S510 to S514, S520, U054: the store. S501 to S503: its directory.
     """
     from drivelab.store.find_run import runs_at
 
@@ -49,13 +44,7 @@ def command(
 
 
 def pushed(directories: Sequence[Path], to: str) -> list[dict[str, str]]:
-    """Put runs into a store; of each its name, what became of it, and why it failed, which is printed, too.
-
-    Raises
-    ------
-    DrivelabError
-        S510 to S514, S520, U054: the store. S501 to S503: its directory.
-    """
+    """Put runs into a store; of each its name, what became of it, and why it failed, which is printed, too."""
     from drivelab.cli.fleet_report import hosts_of
     from drivelab.store.remote.objects import each_at_once
     from drivelab.store.remote.push import Store

@@ -111,12 +111,6 @@ def command(
     made for it and removed again; the calls of a followed program go to files
     as large as its own. A recording that writes needs --erase SERIAL for a block
     device, --overwrite-file for a file of yours. Several targets are ranked.
-
-    Raises
-    ------
-    DrivelabError
-        B901 to B906, B920 to B923: the recording. U003, U004, U005: an option. T101 to T108, C201 to C220: a target,
-        and whether it may be used. E301 to E315: it cannot be issued. S501 to S503: the run cannot be written.
     """
     _require_speed(speed, as_fast_as_possible=as_fast_as_possible)
     calls = _plays_calls(recording, targets, commands=commands or bool(only))
@@ -147,13 +141,7 @@ def _plays_calls(recording: str, targets: Sequence[str], *, commands: bool) -> b
 
 
 def _scaled_to(load: Recording, text: str | None) -> Recording:
-    """The load within so many bytes, where somebody says how many.
-
-    Raises
-    ------
-    DrivelabError
-        U001: no size. E309: an I/O of it is larger.
-    """
+    """The load within so many bytes, where somebody says how many."""
     if text is None:
         return load
     where = "option --scale-to"

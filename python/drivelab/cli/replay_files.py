@@ -41,11 +41,6 @@ def laid_out_files(
     ----------
     buffered : bool
         Whether no file is opened with O_DIRECT.
-
-    Raises
-    ------
-    DrivelabError
-        B920: they need more descriptors than a process may have. E301 to E315, R451, R459: they cannot be made.
     """
     _require_descriptors(len(recording.files) * (len(recording.threads) + 1))
     command = shlex.join(["drivelab", *sys.argv[1:]])

@@ -59,13 +59,7 @@ class Place:
 
     @staticmethod
     def of(text: str, recording: Recording, *, file_bytes: int, buffered: bool) -> Place:
-        """The place that was named.
-
-        Raises
-        ------
-        DrivelabError
-            T101 to T108: nothing that a load could be issued to. U004: a size for what has one.
-        """
+        """The place that was named."""
         target = find_target(text, is_null=False, makes_file=True)
         if target.kind == "missing_file":
             do = f"name its directory, in which a file is made: {shlex.quote(str(Path(target.path).parent))}"
@@ -80,13 +74,7 @@ class Place:
         return Place(target, size, direct=direct, direct_reason=reason, buffered=buffered)
 
     def require_room(self, recording: Recording, *, scales: bool) -> None:
-        """Return only if the load fits, or may be made to fit.
-
-        Raises
-        ------
-        DrivelabError
-            E309: it does not. E306: there is no room for its file.
-        """
+        """Return only if the load fits, or may be made to fit."""
         path, filesystem, end = self.target.path, self.target.filesystem, recording.needed_bytes
         largest = max(int(thread.size_bytes.max()) for thread in recording.threads)
         # what is larger than a file of several is cut to its size
@@ -129,13 +117,7 @@ def told_before(recording: Recording, places: Sequence[Place]) -> Iterator[str]:
 
 
 def require_allowed(place: Place, recording: Recording, *, erase: Sequence[str], may_overwrite_file: bool) -> None:
-    """Return only if the load may be issued there.
-
-    Raises
-    ------
-    DrivelabError
-        T102, T103: it cannot be written. C201 to C209, C220: its owner did not consent.
-    """
+    """Return only if the load may be issued there."""
     if place.makes_file:
         require_writable(place.target)
         return
@@ -153,13 +135,7 @@ def held(
     may_overwrite_file: bool,
     stop: StopRequest,
 ) -> Iterator[Workload]:
-    """The workload on its target, which is held open as long as the context lasts; a file that is made is laid out.
-
-    Raises
-    ------
-    DrivelabError
-        C201 to C220, E301 to E315, R451, R459: it cannot be used, or not any more.
-    """
+    """The workload on its target, which is held open as long as the context lasts; a file that is made is laid out."""
     target = place.target
     if target.kind == "block_device":
         range_ = TargetRange(path=target.path, exclusive=workload.writes)

@@ -102,12 +102,6 @@ def command(
 
     Several runs make one report: what they have in common is compared, what
     differs between them is named, and each is told by itself.
-
-    Raises
-    ------
-    DrivelabError
-        S504 to S506: not a run, or a damaged one. U004: options that exclude each other. U005: no such page
-        or format. O801, O802: the report cannot be written. O803: PNGs need an extra.
     """
     others = {"--json": as_json, "--format": format_name is not None, "--out": out is not None, "--brief": brief}
     others |= {"--figures": figures is not None, "--price": price is not None}

@@ -30,12 +30,6 @@ def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True
         Whether the command has ``--format``.
     is_brief : bool
         Whether the short form is wanted: without a word that is Markdown.
-
-    Raises
-    ------
-    DrivelabError
-        U005: there is no such format, or none is known by that ending: a page
-        in a file that is called a PDF opens nowhere.
     """
     if name is None and (out is None or out.is_dir()):
         return "markdown" if is_brief else "html"
@@ -52,13 +46,7 @@ def chosen_format(name: str | None, out: Path | None, *, has_option: bool = True
 
 
 def named_place(typed: str | None, format_name: str | None) -> Path | None:
-    """What was typed behind ``--out``: a name that ends in a slash is a directory, which only CSV makes by itself.
-
-    Raises
-    ------
-    DrivelabError
-        O802: there is no such directory.
-    """
+    """What was typed behind ``--out``: a name that ends in a slash is a directory, which only CSV makes by itself."""
     if typed is None:
         return None
     if not typed.endswith("/") or Path(typed).is_dir() or (format_name or "").lower() == "csv":
@@ -104,13 +92,7 @@ def destination(
 
 
 def chosen_pictures(name: str | None, format_name: Format, *, is_brief: bool = False) -> PictureFormat | None:
-    """What the pictures of a Markdown report are; None for a report without.
-
-    Raises
-    ------
-    DrivelabError
-        U004: the format has no pictures beside it. U005: there is no such kind.
-    """
+    """What the pictures of a Markdown report are; None for a report without."""
     option = "--brief" if is_brief else "--figures"
     if format_name != "markdown" and (is_brief or name is not None):
         what = f"{option} is for Markdown, and this report is {format_name}"
@@ -135,11 +117,6 @@ def write_report(
         What the pictures beside a Markdown file are; printed Markdown has none.
     is_brief : bool
         Whether Markdown is the answer, one picture and one table only.
-
-    Raises
-    ------
-    DrivelabError
-        O801, O802: it cannot be written.
     """
     if path is not None and format_name != "csv" and not path.parent.is_dir():
         # before anything is drawn: a place that was mistyped is told at once, and no folder of pictures is made there

@@ -50,13 +50,7 @@ def with_pages(names: Sequence[str]) -> list[str]:
 
 
 def followed_source(names: Sequence[str]) -> StoredFollowed | None:
-    """The followed program, where one is named; it stands alone, as its calls are no numbers of a workload.
-
-    Raises
-    ------
-    DrivelabError
-        S504: there is no such run. S505, S506: it cannot be read. U004: something else is named, too.
-    """
+    """The followed program, where one is named; it stands alone, as its calls are no numbers of a workload."""
     runs = [path for name in names if not name.startswith(PREFIX) for path in runs_at(name)]
     found = [path for path in runs if holds_followed(path)]
     named = max(len(names), len(runs))
@@ -68,13 +62,7 @@ def followed_source(names: Sequence[str]) -> StoredFollowed | None:
 
 
 def split_sources(names: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
-    """Runs, and names of published pages, each once, in the order in which they were typed.
-
-    Raises
-    ------
-    DrivelabError
-        S504 to S506: not a run, or a damaged one. U005: no such page.
-    """
+    """Runs, and names of published pages, each once, in the order in which they were typed."""
     pages = dict.fromkeys(name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX))
     runs: dict[Path, StoredRun] = {}
     for name in names:
@@ -89,13 +77,7 @@ def split_sources(names: Sequence[str]) -> tuple[list[StoredRun], list[str]]:
 
 
 def matching_pages(sets: Sequence[ResultSet]) -> list[str]:
-    """Names of the published pages that measured with a workload of these results.
-
-    Raises
-    ------
-    DrivelabError
-        U005: there is none.
-    """
+    """Names of the published pages that measured with a workload of these results."""
     measured = {_kind(one) for one in chain.from_iterable(each.observations for each in sets)}
     found = [name for name in reference_names() if measured & {_kind(one) for one in load_reference(name).observations}]
     if not found:

@@ -22,13 +22,7 @@ from drivelab.store.read import open_run
 
 
 def show(directory: Path, outcome: Outcome, stop: Interruption, *, as_json: bool, details: bool) -> int:
-    """Print what a run came to, write its report, and give the exit status.
-
-    Raises
-    ------
-    DrivelabError
-        R407: not a single step gave a result. O802: the report cannot be written.
-    """
+    """Print what a run came to, write its report, and give the exit status."""
     with _said_where_kept(directory):
         run = open_run(directory)
         answer = answer_of_run(run, None if as_json else SHOWN_METRICS)
@@ -65,13 +59,7 @@ def _said_where_kept(directory: Path) -> Iterator[None]:
 
 
 def exit_status(outcome: Outcome) -> int:
-    """Exit status of a run that came to its end.
-
-    Raises
-    ------
-    DrivelabError
-        R407: not a single step gave a result.
-    """
+    """Exit status of a run that came to its end."""
     if not outcome.completed and outcome.failures:
         first = next(iter(outcome.failures.values()))
         raise DrivelabError("R407", f"all {len(outcome.failures)} steps failed; the first: {first.what}", do=first.do)

@@ -41,11 +41,6 @@ def command(
     It answers in real time with the latencies of its model, and gives back what
     was written. At the end it tells what it answered, with which latencies, and
     how late: what another program measured can be held against that.
-
-    Raises
-    ------
-    DrivelabError
-        T106: no such model. T109: nobody can be served there. S501: nothing can be kept there.
     """
     facts = resolve_target(target)
     if facts.simulated is None:

@@ -71,13 +71,7 @@ class SiteEntry:
 
 
 def name_in_site(directory: Path) -> str:
-    """What the files of a run are called there: another name as soon as anything is another.
-
-    Raises
-    ------
-    DrivelabError
-        S504: its run.json cannot be read.
-    """
+    """What the files of a run are called there: another name as soon as anything is another."""
     try:
         content, _ = read_regular(directory / RUN_JSON, bytes_max=RUN_JSON_BYTES_MAX)
     except OSError as error:
@@ -99,13 +93,7 @@ def kept_entry(site: Path, name: str, *, with_page: bool) -> SiteEntry | None:
 
 
 def make_entry(site: Path, directory: Path, name: str, *, with_page: bool) -> SiteEntry:
-    """A run that is new: its page and what is kept of it are written.
-
-    Raises
-    ------
-    DrivelabError
-        S504 to S506: it cannot be read. O801, O802: what is made of it cannot be written.
-    """
+    """A run that is new: its page and what is kept of it are written."""
     run = open_run(directory)
     row = row_of(run, 0)
     experiment = f"{row['experiment'] or '?'}{' (quick)' if run.record.is_quick else ''}"

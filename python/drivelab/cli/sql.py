@@ -31,13 +31,6 @@ def command(
     Each has a column run. What columns there are: drivelab sql "describe trials"
 
     A run that still goes on, or was killed, can be asked too. Nothing is changed.
-
-    Raises
-    ------
-    DrivelabError
-        U004: two formats. U008: the query cannot be answered. U009: there are no
-        runs. S504 to S506, S508, S509: a run cannot be read, or the query takes
-        too much memory.
     """
     if as_json and as_csv:
         raise DrivelabError("U004", "--json and --csv exclude each other", where="drivelab sql")

@@ -43,26 +43,14 @@ class Share:
 
 
 def one_of(option: str, text: str, names: Sequence[str]) -> str:
-    """The text, if it is one of some names.
-
-    Raises
-    ------
-    DrivelabError
-        U005: it is none of them.
-    """
+    """The text, if it is one of some names."""
     if text not in names:
         raise DrivelabError("U005", f"'{text}' is unknown", where=f"option {option}", do=f"choose: {', '.join(names)}")
     return text
 
 
 def parse_operations(text: str) -> tuple[OperationShare, ...]:
-    """The operations of ``read``, or of ``read:70,write:30``.
-
-    Raises
-    ------
-    DrivelabError
-        U003: not a mix. U005: an unknown operation.
-    """
+    """The operations of ``read``, or of ``read:70,write:30``."""
     shares = parse_mix("--operation", text)
     return tuple(
         OperationShare.model_validate(
@@ -73,13 +61,7 @@ def parse_operations(text: str) -> tuple[OperationShare, ...]:
 
 
 def parse_block_sizes(text: str) -> tuple[BlockSizeShare, ...]:
-    """The block sizes of ``4KiB``, or of ``4KiB:80,64KiB:20``.
-
-    Raises
-    ------
-    DrivelabError
-        U001: not a size. U003: not a mix, or a size that makes no sense.
-    """
+    """The block sizes of ``4KiB``, or of ``4KiB:80,64KiB:20``."""
     largest = 2**30
     sizes = []
     for share in parse_mix("--block-size", text):
@@ -92,13 +74,7 @@ def parse_block_sizes(text: str) -> tuple[BlockSizeShare, ...]:
 
 
 def parse_mix(option: str, text: str) -> list[Share]:
-    """The parts of ``a:70,b:30``; a part without a weight has 1.
-
-    Raises
-    ------
-    DrivelabError
-        U003: a part is empty, or its weight is not a number above 0.
-    """
+    """The parts of ``a:70,b:30``; a part without a weight has 1."""
     shares = []
     for part in text.split(","):
         name, separator, weight = part.strip().partition(":")
@@ -114,13 +90,7 @@ def parse_mix(option: str, text: str) -> list[Share]:
 
 
 def parse_share(option: str, text: str) -> float:
-    """The share of ``10%``, or of ``0.1``.
-
-    Raises
-    ------
-    DrivelabError
-        U003: not a share from 0 to 1.
-    """
+    """The share of ``10%``, or of ``0.1``."""
     number = text.strip()
     try:
         share = float(number.removesuffix("%")) / 100 if number.endswith("%") else float(number)
@@ -133,13 +103,7 @@ def parse_share(option: str, text: str) -> float:
 
 
 def parse_access(text: str) -> dict[str, object]:
-    """The order of ``random``, ``pareto:0.2``, ``normal:10%`` or ``zoned:50/5:50/95``, with what is behind it.
-
-    Raises
-    ------
-    DrivelabError
-        U003: not a number, or no zones. U004: a parameter of an order that has none here. U005: an unknown order.
-    """
+    """The order of ``random``, ``pareto:0.2``, ``normal:10%`` or ``zoned:50/5:50/95``, with what is behind it."""
     kind, separator, parameter = text.partition(":")
     found: dict[str, object] = {"kind": one_of("--access", kind, ACCESSES)}
     if kind == "zoned":
@@ -166,13 +130,7 @@ def _zones(text: str) -> list[dict[str, float]]:
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:
-    """The processors of ``0,2-3``; none for an empty text.
-
-    Raises
-    ------
-    DrivelabError
-        U003: not a list of processors.
-    """
+    """The processors of ``0,2-3``; none for an empty text."""
     cpus: list[int] = []
     for part in text.split(",") if text.strip() else []:
         match = _CPU_RANGE.fullmatch(part.strip())
@@ -185,13 +143,7 @@ def parse_cpus(text: str) -> tuple[int, ...]:
 
 
 def parse_pacing(rate: float, arrivals: str | None, think_ns: int = 0, think_every: int = 1) -> Pacing:
-    """Closed loop without a rate, with a pause if there is one, otherwise an open loop.
-
-    Raises
-    ------
-    DrivelabError
-        U003: a number that makes no sense. U004: arrivals without a rate, a pause with one. U005: unknown arrivals.
-    """
+    """Closed loop without a rate, with a pause if there is one, otherwise an open loop."""
     if arrivals is not None:
         one_of("--arrivals", arrivals, ARRIVALS)
     if rate == 0:
@@ -211,13 +163,7 @@ def parse_pacing(rate: float, arrivals: str | None, think_ns: int = 0, think_eve
 
 
 def located(option: str, parse: Callable[[str], Value], text: str) -> Value:
-    """What `parse` makes of the text; its error names the option.
-
-    Raises
-    ------
-    DrivelabError
-        As `parse` raises it.
-    """
+    """What `parse` makes of the text; its error names the option."""
     try:
         return parse(text)
     except DrivelabError as error:
