@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.interval_series import IntervalSeries
-from drivelab.model.histogram import SUB_BUCKET_BITS, SUB_BUCKET_COUNT, Histogram
+from drivelab.analyse.quantile import quantile_estimates_from_intervals
+from drivelab.model.estimate import Estimate
+from drivelab.model.histogram import SUB_BUCKET_BITS, SUB_BUCKET_COUNT, Histogram, merge
 
 
 def bucket_of(values_ns: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -37,3 +41,24 @@ def interval_series_of(values_ns: NDArray[np.float64], intervals: int) -> Interv
         entry_count=count.astype(np.int64),
         merged=histogram_of(values_ns),
     )
+
+
+def series_from_histograms(histograms: Sequence[Histogram]) -> IntervalSeries:
+    """Intervals of equal length from a histogram of each."""
+    sizes = [h.bucket.shape[0] for h in histograms]
+    zeros = np.zeros(len(histograms))
+    return IntervalSeries(
+        duration_ns=zeros + 1,
+        count=np.array([h.total_count for h in histograms], dtype=np.float64),
+        bytes=zeros,
+        sum_ns=np.array([h.sum_ns for h in histograms], dtype=np.float64),
+        entry_interval=np.repeat(np.arange(len(histograms), dtype=np.int64), sizes),
+        entry_bucket=np.concatenate([h.bucket for h in histograms]),
+        entry_count=np.concatenate([h.count for h in histograms]),
+        merged=merge(list(histograms)),
+    )
+
+
+def quantile_of_histograms(histograms: Sequence[Histogram], at: float) -> Estimate:
+    """One latency quantile from a histogram per interval."""
+    return quantile_estimates_from_intervals(series_from_histograms(histograms), [at])[0]

@@ -18,9 +18,9 @@ from drivelab.model.drive import DriveFacts
 from drivelab.model.errors import DrivelabError
 from drivelab.run.applied_settings import AppliedSettings
 from drivelab.state.journal import Journal, begin_journal
-from drivelab.state.restore import restore_left_over
 from drivelab.state.settings.catalogue import SETTINGS, read_settings
 from drivelab.state.undo import undo, undo_all
+from left_over import restore_left_over
 
 MakeLoopDevice = Callable[..., Path]
 QUEUE = (

@@ -7,7 +7,6 @@ last one has the length that was left of the measured window.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from drivelab.model.histogram import EMPTY, Histogram, merge
+from drivelab.model.histogram import EMPTY, Histogram
 from drivelab.model.measurement import Measurement
 
 Floats = NDArray[np.float64]
@@ -51,22 +50,6 @@ class IntervalSeries:
     def length(self) -> int:
         """Number of intervals."""
         return int(self.count.shape[0])
-
-
-def series_from_histograms(histograms: Sequence[Histogram]) -> IntervalSeries:
-    """The series of intervals of equal length from a histogram of each."""
-    sizes = [h.bucket.shape[0] for h in histograms]
-    zeros = np.zeros(len(histograms))
-    return IntervalSeries(
-        duration_ns=zeros + 1,
-        count=np.array([h.total_count for h in histograms], dtype=np.float64),
-        bytes=zeros,
-        sum_ns=np.array([h.sum_ns for h in histograms], dtype=np.float64),
-        entry_interval=np.repeat(np.arange(len(histograms), dtype=np.int64), sizes),
-        entry_bucket=_joined([h.bucket for h in histograms]),
-        entry_count=_joined([h.count for h in histograms]),
-        merged=merge(list(histograms)),
-    )
 
 
 def series_from_measurement(measured: Measurement, operation: str, latency: str) -> IntervalSeries | None:

@@ -39,7 +39,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.interval_series import IntervalSeries, series_from_histograms
+from drivelab.analyse.interval_series import IntervalSeries
 from drivelab.analyse.ordered_sample import IntervalSample, LikeSample, OrderedSample, RawSample, ShareBelow
 from drivelab.model.distributions import binomial_cdf, student_t
 from drivelab.model.estimate import Estimate, Unit
@@ -95,11 +95,6 @@ def quantile_estimates_from_series(values: Floats, at: Sequence[float], unit: Un
     """
     sample = RawSample(np.asarray(values, dtype=np.float64))
     return monotone([_estimate(sample, q, unit) for q in at], at)
-
-
-def quantile_estimate_from_intervals(histogram_per_interval: Sequence[Histogram], at: float) -> Estimate:
-    """One latency quantile from a histogram per interval; see `quantile_estimates_from_intervals`."""
-    return quantile_estimates_from_intervals(series_from_histograms(histogram_per_interval), [at])[0]
 
 
 def quantile_estimates_from_intervals(series: IntervalSeries, at: Sequence[float]) -> list[Estimate]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from drivelab.report.content import IoRecords
+from drivelab.store.record_batches import StoredRecords
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -100,7 +100,7 @@ class _Commands:
     kind: Integers
 
 
-def command_map(events: IoRecords) -> CommandMap | None:
+def command_map(events: StoredRecords) -> CommandMap | None:
     """The commands among the events of a trace; None when there is none."""
     begin, end, count, moved = 0, 0, 0, 0
     low, high = 0, 0
@@ -125,7 +125,7 @@ def command_map(events: IoRecords) -> CommandMap | None:
     return CommandMap(span_ns / 1e9, areas, marks, count, is_counted)
 
 
-def _commands(events: IoRecords) -> Iterator[_Commands]:
+def _commands(events: StoredRecords) -> Iterator[_Commands]:
     """The commands that were issued, a batch at a time; no batch is empty."""
     for batch in events.batches(("kind", "class", "sector", "bytes", "issued_ns")):
         wanted = pc.and_(pc.equal(batch["kind"], "command"), pc.is_valid(batch["issued_ns"]))
@@ -145,7 +145,7 @@ def _commands(events: IoRecords) -> Iterator[_Commands]:
         )
 
 
-def _areas(events: IoRecords, low: int, high: int) -> tuple[Area, ...]:
+def _areas(events: StoredRecords, low: int, high: int) -> tuple[Area, ...]:
     """The range divided at its largest gaps."""
     place_bytes = max(SECTOR_BYTES, -(-(high - low) // _PLACES))
     begins = np.zeros(0, np.int64)
@@ -168,7 +168,7 @@ def _areas(events: IoRecords, low: int, high: int) -> tuple[Area, ...]:
     return _exact(events, [low + bottom * place_bytes for bottom, _ in bounds], high)
 
 
-def _exact(events: IoRecords, lows: Sequence[int], high: int) -> tuple[Area, ...]:
+def _exact(events: StoredRecords, lows: Sequence[int], high: int) -> tuple[Area, ...]:
     """The areas that begin about there, from their first byte that was touched to their last."""
     first, last = np.full(len(lows), high), np.zeros(len(lows), np.int64)
     for some in _commands(events):
@@ -200,7 +200,7 @@ def _gap(begins: Integers, ends: Integers, first: int, after: int, place_bytes: 
     return width, first + at + 1
 
 
-def _single(events: IoRecords, begin: int) -> dict[str, Marks]:
+def _single(events: StoredRecords, begin: int) -> dict[str, Marks]:
     """Every command by itself."""
     parts = list(_commands(events))
     issued, offset, size, kind = (
@@ -216,7 +216,7 @@ def _single(events: IoRecords, begin: int) -> dict[str, Marks]:
     return found
 
 
-def _cells(events: IoRecords, areas: Sequence[Area], begin: int, span_ns: int) -> dict[str, Marks]:
+def _cells(events: StoredRecords, areas: Sequence[Area], begin: int, span_ns: int) -> dict[str, Marks]:
     """Commands counted into cells: as fine ones as there may be."""
     lows = np.array([area.low for area in areas])
     spans = np.array([max(1, area.high - area.low) for area in areas])
@@ -254,7 +254,7 @@ def _marks(counts: Integers, lows: Integers, spans: Integers, span_ns: int) -> M
     )
 
 
-def _flushes(events: IoRecords, begin: int, span_ns: int) -> Marks:
+def _flushes(events: StoredRecords, begin: int, span_ns: int) -> Marks:
     """Flushes: single ones, or counted by stretches of time where there are many."""
     issued = np.sort(np.concatenate([some.issued_ns[some.kind == len(CLASSES)] for some in _commands(events)])) - begin
     if issued.size <= _FLUSH_COLUMNS:

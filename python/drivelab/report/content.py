@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from drivelab.model.workload import ends_durable
 from drivelab.report.finding_lines import FindingLine
 from drivelab.report.numerals import DisplayUnit, estimate_numbers, number_text
 from drivelab.report.reported_findings import ReportedFinding
+from drivelab.store.record_batches import StoredRecords
 from drivelab.store.run_record import RunRecord
 
 _GROUPS = {
@@ -42,17 +43,6 @@ _GROUPS = {
 }
 
 
-class IoRecords(Protocol):
-    """One row per I/O, wherever they are."""
-
-    @property
-    def num_rows(self) -> int:
-        """How many there are."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of all rows, a bounded number of rows at a time."""
-
-
 @dataclass(frozen=True, slots=True)
 class TrialContent:
     """One trial, ready to be shown.
@@ -72,7 +62,7 @@ class TrialContent:
         What was asked, what the engine did, and what else was observed.
     devices : tuple of mapping
         What each block device executed, the drive first.
-    records : IoRecords or None
+    records : StoredRecords or None
         One row per I/O, when they were recorded; nothing is read before it is asked for.
     part_of : str
         Where this tells one operation of a mix alone, or all of them together: the operation that the trial is about.
@@ -90,7 +80,7 @@ class TrialContent:
     engine: Mapping[str, Any] = field(default_factory=dict)
     context: Mapping[str, Any] = field(default_factory=dict)
     devices: tuple[Mapping[str, Any], ...] = ()
-    records: IoRecords | None = None
+    records: StoredRecords | None = None
     findings: tuple[Finding, ...] = ()
     part_of: str = ""
 
@@ -178,16 +168,16 @@ class TracedCombination:
         Where the time of its operations went.
     label : str
         What it is for people, told apart from the others of its run.
-    operations : tuple of IoRecords
+    operations : tuple of StoredRecords
         One row per operation of the traced pass, for each of its trials.
-    events : tuple of IoRecords
+    events : tuple of StoredRecords
         One row per bio and per command of the same passes.
     """
 
     explanation: Explanation
     label: str
-    operations: tuple[IoRecords, ...] = ()
-    events: tuple[IoRecords, ...] = ()
+    operations: tuple[StoredRecords, ...] = ()
+    events: tuple[StoredRecords, ...] = ()
 
     @property
     def is_answered(self) -> bool:

@@ -22,7 +22,7 @@ from drivelab.model.level_words import levels_phrase
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
 from drivelab.model.trace import Explanation
-from drivelab.report.content import IoRecords, ReportContent, TrialContent
+from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.finding_lines import FindingLine, finding_lines
 from drivelab.report.gather_traced import traced_combinations
 from drivelab.report.parts_of_text import shortened
@@ -30,6 +30,7 @@ from drivelab.report.reported_findings import reported
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, estimates_in, findings_in
 from drivelab.store.read import StoredRun
+from drivelab.store.record_batches import StoredRecords
 from drivelab.store.run_record import RunRecord
 from drivelab.store.selection import rows_of_trials, trial_columns
 
@@ -164,7 +165,7 @@ def _trial(
     row: Mapping[str, Any],
     histograms: dict[tuple[str, str], Histogram],
     intervals: pa.Table,
-    records: IoRecords | None,
+    records: StoredRecords | None,
     label: str,
 ) -> TrialContent:
     name, operation = row["trial"], row["operation"]

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from drivelab.model.histogram import SUB_BUCKET_BITS, SUB_BUCKET_COUNT, Histogram
 from drivelab.model.layer_times import layers_of
 from drivelab.model.trace import LAYERS, OPERATION_NAMES, PARTS, Part
-from drivelab.report.content import IoRecords, TracedCombination
+from drivelab.report.content import TracedCombination
+from drivelab.store.record_batches import StoredRecords
 
 Integers = NDArray[np.int64]
 
@@ -102,7 +103,7 @@ def zero_share(histogram: Histogram) -> float:
 
 
 def operation_batches(
-    traced: TracedCombination, passes: Sequence[IoRecords], columns: Sequence[str]
+    traced: TracedCombination, passes: Sequence[StoredRecords], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Rows of the operations that are explained; no batch is empty.
 

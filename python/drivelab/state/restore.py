@@ -52,21 +52,6 @@ class Restoration:
     stuck: list[StuckJournal]
 
 
-def restore_left_over(directory: Path) -> list[Restored]:
-    """Put back what ended processes left changed; living ones are left alone.
-
-    Raises
-    ------
-    DrivelabError
-        R406: something could not be put back, or a program that a killed run
-        had started still works. R408: a journal cannot be understood. R412:
-        somebody else may have written it. The other journals were dealt with all the same.
-    """
-    done = put_back(directory)
-    require_none_stuck(done.stuck)
-    return done.restored
-
-
 def require_none_stuck(stuck: Sequence[StuckJournal]) -> None:
     """Return only if no journal is stuck.
 

@@ -53,21 +53,3 @@ class StoredRecords:
                 if number + 1 < len(numbers):
                     ahead = reader.submit(file.row_group, number + 1, columns, threads=False)
                 yield from rows.to_batches(max_chunksize=_CHUNK_ROWS)
-
-
-class HeldRecords:
-    """The I/Os of one trial that are in memory anyway, in the same form.
-
-    Parameters
-    ----------
-    rows : pyarrow.Table
-        One row per I/O.
-    """
-
-    def __init__(self, rows: pa.Table) -> None:
-        self.rows = rows
-        self.num_rows: int = rows.num_rows
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some columns of all rows."""
-        yield from self.rows.select(list(columns)).to_batches(max_chunksize=_CHUNK_ROWS)

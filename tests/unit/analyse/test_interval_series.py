@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from simulated_trials import INTERVAL_NS, interval_table, latencies, measured, workload
 
-from drivelab.analyse.interval_series import series_from_histograms, series_from_measurement
-from drivelab.model.histogram import EMPTY, SUB_BUCKET_COUNT, bucket_high_ns, bucket_low_ns
-from latency_histograms import bucket_of, histogram_of
+from drivelab.analyse.interval_series import series_from_measurement
+from drivelab.model.histogram import SUB_BUCKET_COUNT, bucket_high_ns, bucket_low_ns
+from latency_histograms import bucket_of
 
 
 def test_an_interval_without_operations_counts_zero() -> None:
@@ -32,13 +32,6 @@ def test_what_was_not_measured_has_no_series() -> None:
     assert series_from_measurement(trial, "write", "total") is None
     assert series_from_measurement(trial, "read", "response") is None
     assert series_from_measurement(replace_intervals(trial, trial.intervals.slice(0, 0)), "read", "total") is None
-
-
-def test_counts_are_those_of_each_interval() -> None:
-    parts = [np.array([100.0, 600.0, 5000.0]), np.array([100.0, 100.0]), np.array([9000.0])]
-    series = series_from_histograms([histogram_of(parts[0]), histogram_of(parts[1]), EMPTY, histogram_of(parts[2])])
-    assert series.count.tolist() == [3, 2, 0, 1]
-    assert series.merged.total_count == 6
 
 
 def test_bytes_and_counts_come_from_the_engines_rows() -> None:

@@ -10,18 +10,16 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from counted_time import at_most_processor_s
-from drivelab.analyse.interval_series import series_from_histograms
 from drivelab.analyse.ordered_sample import RawSample
 from drivelab.analyse.quantile import (
     monotone,
-    quantile_estimate_from_intervals,
     quantile_estimate_from_series,
     quantile_estimates_from_intervals,
     quantile_estimates_from_series,
 )
 from drivelab.model.estimate import Estimate
 from drivelab.model.histogram import EMPTY, Histogram, bucket_high_ns, bucket_low_ns, merge
-from latency_histograms import histogram_of, interval_series_of
+from latency_histograms import histogram_of, interval_series_of, quantile_of_histograms, series_from_histograms
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +160,7 @@ def test_the_median_of_three_is_the_middle_one_and_nothing_more() -> None:
 def test_no_data_give_no_estimate() -> None:
     assert quantile_estimate_from_series(np.empty(0), 0.5).sample_count == 0
     assert str(quantile_estimate_from_series(np.empty(0), 0.5)) == "no data"
-    assert quantile_estimate_from_intervals([EMPTY, EMPTY], 0.5).value is None
+    assert quantile_of_histograms([EMPTY, EMPTY], 0.5).value is None
 
 
 def test_equal_latencies_have_an_interval_of_no_width() -> None:
@@ -198,22 +196,22 @@ class TestFromIntervals:
     def test_one_piece_or_many_give_the_same_value(self, latencies_ns: NDArray[np.float64]) -> None:
         parts = [histogram_of(part) for part in np.split(latencies_ns, 50)]
         for at in (0.5, 0.99):
-            estimate = quantile_estimate_from_intervals(parts, at)
+            estimate = quantile_of_histograms(parts, at)
             assert estimate.value == merge(parts).quantile_ns(at)
 
     def test_the_interval_is_near_that_of_the_raw_series(self, latencies_ns: NDArray[np.float64]) -> None:
         parts = [histogram_of(part) for part in np.split(latencies_ns, 100)]
         for at in (0.5, 0.99):
-            exact, binned = quantile_estimate_from_series(latencies_ns, at), quantile_estimate_from_intervals(parts, at)
+            exact, binned = quantile_estimate_from_series(latencies_ns, at), quantile_of_histograms(parts, at)
             assert (binned.low, binned.high) == pytest.approx((exact.low, exact.high), rel=0.05)
 
     def test_empty_intervals_count(self, latencies_ns: NDArray[np.float64]) -> None:
         parts = [histogram_of(part) for part in np.split(latencies_ns, 50)]
         gaps = [piece for part in parts for piece in (part, EMPTY)]
-        assert quantile_estimate_from_intervals(gaps, 0.9).value == quantile_estimate_from_intervals(parts, 0.9).value
+        assert quantile_of_histograms(gaps, 0.9).value == quantile_of_histograms(parts, 0.9).value
 
     def test_one_interval_gives_a_value_without_an_interval(self, latencies_ns: NDArray[np.float64]) -> None:
-        estimate = quantile_estimate_from_intervals([histogram_of(latencies_ns)], 0.5)
+        estimate = quantile_of_histograms([histogram_of(latencies_ns)], 0.5)
         assert estimate.value is not None
         assert (estimate.low, estimate.high) == (None, None)
 
@@ -221,12 +219,12 @@ class TestFromIntervals:
         scales = np.repeat([1.0, 1.3, 0.9, 1.1, 0.8], 1000)
         parts = [histogram_of(part) for part in np.split(np.round(latencies_ns * scales), 5)]
         pieces = [histogram_of(part) for part in np.split(np.round(latencies_ns * np.tile(scales[::1000], 1000)), 5)]
-        slow, mixed = (quantile_estimate_from_intervals(given, 0.5) for given in (parts, pieces))
+        slow, mixed = (quantile_of_histograms(given, 0.5) for given in (parts, pieces))
         assert width(slow) > 4 * width(mixed)
 
     def test_values_that_share_one_bucket_are_enclosed_by_it(self) -> None:
         parts = [Histogram(np.array([5000]), np.array([100]), 0, 10**9, 0)] * 20
-        estimate = quantile_estimate_from_intervals(parts, 0.5)
+        estimate = quantile_of_histograms(parts, 0.5)
         bucket = np.array([5000])
         assert estimate.low == bucket_low_ns(bucket)[0]
         assert estimate.high == bucket_high_ns(bucket)[0]

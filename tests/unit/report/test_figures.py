@@ -34,7 +34,7 @@ from drivelab.report.figures.part_differences import part_differences
 from drivelab.report.figures.throughput_over_time import throughput_over_time
 from drivelab.report.gather import gather
 from drivelab.store.read import StoredRun
-from drivelab.store.record_batches import HeldRecords
+from held_records import HeldRecords
 
 MAKERS = (
     latency_overview,

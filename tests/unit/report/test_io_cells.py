@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from drivelab.report.content import TrialContent
 from drivelab.report.figures.io_scatter import io_scatter
 from drivelab.report.io_cells import COLUMNS_AT_MOST, RECORD_COLUMNS, ROWS_AT_MOST, IoCells, io_cells
-from drivelab.store.record_batches import HeldRecords
+from held_records import HeldRecords
 
 
 def batch(job: object, operation: object, issue_ns: object, latency_ns: object) -> pa.RecordBatch:

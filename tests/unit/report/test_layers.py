@@ -28,7 +28,7 @@ from drivelab.report.sentences.explanation import explanation_sentences, headlin
 from drivelab.report.sentences.run import plain_text
 from drivelab.report.tables.parts import parts_table
 from drivelab.report.terminal.waterfall import explanation_lines
-from drivelab.store.record_batches import HeldRecords
+from held_records import HeldRecords
 from made_up_operations import CONDUCT, OVERWRITE_NS, bio, events, operations
 
 CRYPT, MIRROR = "dm-crypt a-volume-with-a-long-name", "md RAID-1 md0"

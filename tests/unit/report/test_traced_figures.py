@@ -31,7 +31,7 @@ from drivelab.report.figures.parts_over_time import parts_over_time
 from drivelab.report.figures.waterfall import DRAWN_AT_MOST, waterfall
 from drivelab.report.part_series import PART_COLUMNS, part_histograms, part_series
 from drivelab.store.columns import EVENT_COLUMNS, arrow_schema
-from drivelab.store.record_batches import HeldRecords
+from held_records import HeldRecords
 from made_up_operations import OVERWRITE_NS, READ_NS, READ_WORK, operations
 
 MAKERS: tuple[Callable[..., Figure | None], ...] = (waterfall, parts_over_time, part_cdf, offset_map)

@@ -18,9 +18,9 @@ import pytest
 
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import begin_journal, journal_directory, left_journals, take_journal
-from drivelab.state.restore import restore_left_over
 from drivelab.state.signals import signals_held
 from drivelab.state.undo import UNDO, undo_all
+from left_over import restore_left_over
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 from drivelab.model.errors import DrivelabError
 from drivelab.state import restore
 from drivelab.state.journal import begin_journal, left_journals, sweep_unbegun
-from drivelab.state.restore import restore_left_over
 from drivelab.state.undo import UNDO
+from left_over import restore_left_over
 
 KILLED = """
 import os, pathlib, subprocess, sys
@@ -29,7 +29,7 @@ os.kill(os.getpid(), 9)
 """
 RESTORE = """
 import pathlib, sys, time
-from drivelab.state.restore import restore_left_over
+from left_over import restore_left_over
 from drivelab.state.undo import UNDO
 def put_back(device):
     print("begun", flush=True)

@@ -15,8 +15,9 @@ from drivelab.model.errors import DrivelabError
 from drivelab.state.change_rules import RULES, why_not_obeyed
 from drivelab.state.journal import begin_journal, left_journals
 from drivelab.state.journal_owner import why_not_own
-from drivelab.state.restore import forget, put_back, restore_left_over
+from drivelab.state.restore import forget, put_back
 from drivelab.state.undo import UNDO
+from left_over import restore_left_over
 
 SCRATCH = "drivelab-scratch-0123456789ab.img"
 DRIVE = {"name": "sdx", "serials": ["GONE"], "wwn": None, "diskseq": 1, "queue": 1, "boot": "another"}

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from drivelab.model.errors import DrivelabError
-from drivelab.store.record_batches import HeldRecords, StoredRecords
+from drivelab.store.record_batches import StoredRecords
 from drivelab.store.records import ROW_GROUP_ROWS, RecordSink
+from held_records import HeldRecords
 
 
 def records(count: int) -> pa.RecordBatch:
