@@ -8,9 +8,8 @@ import numpy as np
 
 from drivelab.analyse.byte_bins import IntervalBytes
 from drivelab.analyse.change_points import throughput_course
-from drivelab.analyse.findings.drift import RATIO_MIN
-from drivelab.analyse.straight_line import straight_line
-from drivelab.analyse.swings import Swing, throughput_swing
+from drivelab.analyse.findings.drift import RATIO_MIN, straight_line
+from drivelab.analyse.findings.throughput_swings import Swing, throughput_swing
 from drivelab.model.throughput_course import ThroughputChange
 from simulated_throughput import Made, Random
 

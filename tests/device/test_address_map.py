@@ -13,7 +13,7 @@ import pytest
 from drivelab.inventory.loop_target import resolve_measured
 from drivelab.model.target import BlockLayer
 from drivelab.model.workload import TargetRange
-from drivelab.run.address_map import DiskExtent, disk_extents
+from drivelab.run.trace_tools import DiskExtent, disk_extents
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup")]
 

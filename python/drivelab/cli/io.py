@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from drivelab import __version__
-from drivelab.cli.io_answer import io_answer
 from drivelab.cli.io_options import IoOptions, with_options_of
 from drivelab.cli.io_place import held_place
 from drivelab.cli.io_result import io_json, io_lines
@@ -25,14 +24,29 @@ from drivelab.cli.io_workload import is_null, on_target, options_without_effect,
 from drivelab.inventory.consent import require_unused
 from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.model.estimate import Estimate
 from drivelab.model.finding import MEASURE_LONGER, USE_DIRECT_IO, Finding
+from drivelab.model.judged_metric import (
+    LATENCY,
+    P99,
+    RATE,
+    RESPONSE,
+    RESPONSE_P99,
+    THROUGHPUT,
+    are_waited_for,
+    told_metric,
+)
 from drivelab.model.measurement import Measurement
+from drivelab.model.metric import metric_of
+from drivelab.model.operations_apart import plural
 from drivelab.model.tags import parse_tags
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_bytes, glued
 from drivelab.model.workload import Workload
 from drivelab.plan.awaited import awaited_of_workload
+from drivelab.report.numerals import span_between, value_writer
+from drivelab.report.parts_of_text import capitalised
 from drivelab.run.begun import begun
 from drivelab.run.counting_pass import changed_count, command_counts
 from drivelab.run.engine import RecordListener, StopRequest
@@ -47,6 +61,7 @@ from drivelab.state.held_device import held_if_device
 from drivelab.store.place import TrialPlace
 from drivelab.store.run_record import RunRecord
 
+_WORDS = {"p50": "at the median", "p99": "at p99"}
 _TRIAL = "io"
 _WIDTH_MAX = 100
 # what this command takes to follow an advice
@@ -229,3 +244,40 @@ def _store(
     writer.add_trial(measured, summary, place=place, findings=findings)
     writer.finish(findings)
     print(f"stored in {writer.directory}", file=sys.stderr)
+
+
+def io_answer(workload: Workload, summary: TrialSummary | None) -> str:
+    """The number that the workload is judged by, with its interval; empty without any."""
+    if summary is None or workload.backend == "null":
+        return ""
+    sizes = {share.bytes for share in workload.block_sizes}
+    size = sizes.pop() if len(sizes) == 1 and workload.tree is None else None
+    is_durable = summary.operation == "durable_write"
+    outstanding = workload.queue_depth * workload.job_count
+    depth = f", {outstanding} at a time" if outstanding > 1 else ""
+    what = f"{f'{format_bytes(size)} ' if size else ''}{plural(summary.operation)}{depth}"
+    is_scheduled = RESPONSE in summary.estimates
+    told: list[str] = []
+    if is_scheduled or are_waited_for([(size, is_durable, outstanding)]):
+        names = (RESPONSE, RESPONSE_P99) if is_scheduled else (LATENCY, P99)
+        told = [f"{number} {_WORDS[name[-3:]]}" for name in names if (number := _number(summary.estimates, name))]
+        lead = f"{what} {'were answered within' if is_scheduled else 'took'}"
+    if not told:
+        name = told_metric(THROUGHPUT if size else RATE, [size])
+        told = [number for one in (name, RATE) if (number := _number(summary.estimates, one))][:1]
+        lead = f"{what}:"
+    return f"{capitalised(lead)} {', '.join(told)}.".replace("µs", "us") if told else ""
+
+
+def _number(estimates: Mapping[str, Estimate], name: str) -> str:
+    """A number with its interval, or the bound that is known of it: ``169 us (95 % interval 165 to 172 us)``."""
+    one, write = estimates.get(name), value_writer(name)
+    if one is None or (one.value is None and one.low is None):
+        return ""
+    if one.value is None:
+        return f"at least {write(one.low or 0.0)}"
+    if one.low is None or one.high is None:
+        end = "too few to tell how sure" if one.low is None else f"at least {write(one.low)}"
+        return f"{write(one.value)} ({end})"
+    interval = "" if metric_of(name).quantity == "latency" and name.endswith("p99") else "95 % interval "
+    return f"{write(one.value)} ({interval}{span_between(write(one.low), write(one.high))})"

@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 
 from drivelab.model.finding import NOT_MEASURED, TRIAL_FAILED, Finding
 from drivelab.model.histogram import Histogram
-from drivelab.model.level_words import levels_phrase
+from drivelab.model.level_words import level_phrase, levels_phrase
+from drivelab.model.names import names_apart
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.stored_experiment import factor_levels, workload_titles
 from drivelab.model.trace import Explanation
-from drivelab.report.content import ReportContent, TrialContent
+from drivelab.report.content import ReportContent, TracedCombination, TrialContent
 from drivelab.report.finding_lines import FindingLine, finding_lines
-from drivelab.report.gather_traced import traced_combinations
 from drivelab.report.parts_of_text import shortened
 from drivelab.report.reported_findings import reported
 from drivelab.store import layout
@@ -268,3 +268,50 @@ def _question(record: RunRecord) -> str:
     # capitals of a name stay
     lower = question[:1].lower() if question[1:2].islower() else question[:1]
     return f"{' against '.join(map(shortened, names))}: {lower}{question[1:]}"
+
+
+def traced_combinations(
+    run: StoredRun, explanations: Sequence[Explanation], short_labels: Sequence[str] = ()
+) -> tuple[TracedCombination, ...]:
+    """What was traced, each with a label of its own; no row of it is read yet.
+
+    Parameters
+    ----------
+    short_labels : sequence of str
+        What each changed, in a design in which each changes one thing; otherwise empty.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table of the run is damaged.
+    """
+    labels = labels_told_apart(explanations, short_labels)
+    return tuple(
+        TracedCombination(
+            explanation,
+            label,
+            _rows(run, layout.OPERATIONS, explanation.trials),
+            _rows(run, layout.EVENTS, explanation.trials),
+        )
+        for explanation, label in zip(explanations, labels, strict=True)
+    )
+
+
+def labels_told_apart(explanations: Sequence[Explanation], short_labels: Sequence[str] = ()) -> list[str]:
+    """The label of each, with what differs between them: levels, targets, and the trial where nothing else does."""
+    names = list(dict.fromkeys(name for one in explanations for name in one.levels))
+    varying = [name for name in names if len({one.levels.get(name, "") for one in explanations}) > 1]
+    has_targets = len({one.target for one in explanations}) > 1
+    found = []
+    for number, one in enumerate(explanations):
+        levels = [level_phrase(name, one.levels[name]) for name in varying if name in one.levels]
+        place = [f"on {one.target}"] if has_targets else []
+        short = short_labels[number] if short_labels else ""
+        words = [short] if short else [one.label or one.workload or one.trial, *levels]
+        found.append(", ".join([*words, *place]))
+    return names_apart(found, [f", {one.trial}" for one in explanations])
+
+
+def _rows(run: StoredRun, folder: str, trials: Sequence[str]) -> tuple[StoredRecords, ...]:
+    paths = [run.folder(folder) / layout.ios_name(trial) for trial in trials]
+    return tuple(StoredRecords(path, folder) for path in paths if path.exists())

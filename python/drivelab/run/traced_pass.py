@@ -7,7 +7,7 @@ with losses, never costs the timed trial: the context says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,18 +23,30 @@ from drivelab.model.trace import TraceConduct
 from drivelab.model.workload import Limits, Workload
 from drivelab.run.before_writing import look_before
 from drivelab.run.commands_of_cells import counts_commands, renew_file
-from drivelab.run.counting_pass import timed_flushes_per_operation
+from drivelab.run.counting_pass import counts_json, timed_flushes_per_operation
 from drivelab.run.device_counters import CounterReading, counted_device, counts_between, read_counters
 from drivelab.run.engine import EngineRun, StopRequest, prepare_target, run_workload
 from drivelab.run.prepared_trial import PreparedTrial
+from drivelab.run.trace_counts import IssuedRequest, count_requests, is_kernel_thread
 from drivelab.run.trace_environment import before_and_after
-from drivelab.run.traced_commands import commands_of_events
 from drivelab.run.tracing.collect import RunningTrace
 from drivelab.run.tree_cache import drop_cached
 from drivelab.store.traces import TraceSink
 from drivelab.trace.join import JoinedTrace
 from drivelab.trace.recording import device_name
 
+# class of a command: its kind, whether it has Force Unit Access, whether it is the file system's own
+_COUNTED_KINDS = {
+    "read": ("read", False, False),
+    "write": ("write", False, False),
+    "fua_write": ("write", True, False),
+    "metadata_write": ("write", False, True),
+    "flush": ("flush", False, False),
+    "discard": ("discard", False, False),
+}
+_OTHER = ("other", False, False)
+# the kernel keeps so many letters of a thread's name
+_NAME_LETTERS = 15
 OPERATIONS = 2000
 LONGEST_NS = 10_000_000_000
 _KINDS = ("read", "write", "trim")
@@ -258,3 +270,44 @@ def _note(run: EngineRun) -> str:
         return ""
     first = run.summary["errors"][0]
     return f"the traced pass ended early: {first['operation']} failed with {first['name']}"
+
+
+def commands_of_events(events: pa.Table, device: str, threads: Collection[int], operations: int) -> dict[str, Any]:
+    """Counts of the commands of a trace, and the same per operation.
+
+    Parameters
+    ----------
+    events : pyarrow.Table
+        One row per bio and per command (``docs/data_format.md``).
+    device : str
+        Kernel name of the traced disk.
+    threads : collection of int
+        Ids of the jobs' threads: their commands, and the kernel's, are no other program's.
+    operations : int
+        Writes of the program in the traced pass.
+
+    Returns
+    -------
+    dict
+        As `drivelab.run.counting_pass.counts_json`.
+    """
+    commands = events.filter(pc.equal(events["kind"], "command")).select(["class", "bytes", "pid", "process"])
+    return counts_json(count_requests(device, _requests(commands, threads)), operations)
+
+
+def _requests(commands: pa.Table, threads: Collection[int]) -> Iterator[IssuedRequest]:
+    # threads that work for a ring are called after the one that made it
+    workers = {f"iou-{what}-{thread}"[:_NAME_LETTERS] for what in ("wrk", "sqp") for thread in threads}
+    for row in commands.to_pylist():
+        kind, is_fua, is_metadata = _COUNTED_KINDS.get(row["class"], _OTHER)
+        process = row["process"] or ""
+        is_kernel = is_kernel_thread(row["pid"], process)
+        yield IssuedRequest(
+            kind=kind,
+            size_bytes=row["bytes"],
+            is_fua=is_fua,
+            # a command has one class only: what the kernel itself writes with FUA is a journal's commit
+            is_metadata=is_metadata or (is_fua and is_kernel),
+            is_foreign=row["pid"] not in threads and process not in workers and not is_kernel,
+            command=process,
+        )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivelab.inventory.sysfs import entries, read_bytes, read_text
 from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import Journal, left_journals, read_outstanding, sweep_unbegun, take_journal
-from drivelab.state.journal_holder import JournalHolder, journal_holder
 from drivelab.state.signals import signals_held
 from drivelab.state.stuck import StuckJournal, names_in, what_holds
 from drivelab.state.undo import undo_all
 
+_PROC = Path("/proc")
 # how long to wait for a program that a killed drivelab had started, and that holds its journal
 _PATIENCE_S = 15.0
 # and for another drivelab that puts back what the journal lists: it tells its own user how that ends
@@ -192,4 +195,71 @@ def _writer_lives(path: Path) -> bool:
         # a killed process whose parent has not asked for it yet is no longer alive
         return "State:\tZ" not in status.read_text(errors="replace")
     except OSError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class JournalHolder:
+    """A process that holds the lock of a journal.
+
+    Attributes
+    ----------
+    process_id : int
+        Its number.
+    command : str
+        What the kernel calls it: ``mkfs.ext4``.
+    device : str
+        The last block device on its command line; empty when there is none.
+    puts_back : bool
+        Whether it took the lock itself, as only drivelab does, and did not inherit it.
+    """
+
+    process_id: int
+    command: str
+    device: str
+    puts_back: bool
+
+
+def journal_holder(path: Path) -> JournalHolder | None:
+    """The process that holds the lock of a journal; None when there is none, or none that this user may see."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    for process_id in (int(entry) for entry in entries(_PROC) if entry.isdigit()):
+        owner = _lock_owner(process_id, os.path.realpath(path), status.st_ino)
+        if owner is not None:
+            process = _PROC / str(process_id)
+            return JournalHolder(
+                process_id, read_text(process / "comm") or "?", _device_named(process), puts_back=owner == process_id
+            )
+    return None
+
+
+def _lock_owner(process_id: int, path: str, inode: int) -> int | None:
+    """Number of the process that took the lock which a process holds on a journal; None when it holds none."""
+    process = _PROC / str(process_id)
+    for entry in entries(process / "fd"):
+        try:
+            if os.readlink(process / "fd" / entry) != path:
+                continue
+        except OSError:
+            continue
+        # only what was locked through this opening is listed: "lock: 1: FLOCK ADVISORY WRITE 77 fe:00:12 0 EOF"
+        for line in (read_text(process / "fdinfo" / entry) or "").splitlines():
+            words = line.split()
+            if words[:1] == ["lock:"] and words[2] == "FLOCK" and words[6].endswith(f":{inode}"):
+                return int(words[5])
+    return None
+
+
+def _device_named(process: Path) -> str:
+    arguments = [os.fsdecode(part) for part in (read_bytes(process / "cmdline") or b"").split(b"\0")]
+    return next((argument for argument in reversed(arguments) if _is_block_device(argument)), "")
+
+
+def _is_block_device(path: str) -> bool:
+    try:
+        return path.startswith("/dev/") and stat.S_ISBLK(os.stat(path).st_mode)
+    except (OSError, ValueError):
         return False

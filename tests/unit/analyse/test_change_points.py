@@ -11,9 +11,8 @@ import ruptures
 from numpy.typing import NDArray
 
 from drivelab.analyse.byte_bins import IntervalBytes, byte_bins
-from drivelab.analyse.change_points import BINS_MIN, level_changes, throughput_course
+from drivelab.analyse.change_points import BINS_MIN, level_changes, pelt, throughput_course
 from drivelab.analyse.level_noise import level_noise, without_outliers
-from drivelab.analyse.pelt import pelt
 
 Floats = NDArray[np.float64]
 CAPACITY = 100e9

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drivelab.cli.io_answer import io_answer
+from drivelab.cli.io import io_answer
 from drivelab.model.estimate import Estimate
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import TargetRange

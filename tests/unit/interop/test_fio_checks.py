@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from drivelab.interop.fio.patterns import pattern_of
+from drivelab.interop.fio.checks import pattern_of
 from drivelab.interop.fio.translate import translate_file
 from drivelab.model.errors import DrivelabError
 from drivelab.model.workload_pattern import WorkloadPattern

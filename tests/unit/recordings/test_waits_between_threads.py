@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from drivelab.model.recording import READ, SYNC, WRITE
-from drivelab.recordings.waits_between_threads import TimedCalls, waits_between_threads
+from drivelab.recordings.followed_calls import TimedCalls, waits_between_threads
 
 # thread, start, end, operation, file, offset, size
 Row = tuple[int, int, int, int, int, int, int]

@@ -9,8 +9,7 @@ import pytest
 from drivelab.experiments.load import load_experiment
 from drivelab.model.errors import DrivelabError
 from drivelab.model.result_set import Observation
-from drivelab.reference.load import load_reference, reference_names
-from drivelab.reference.printed_number import read_printed
+from drivelab.reference.load import load_reference, read_printed, reference_names
 
 PAGES = ("intel-530", "samsung-840", "ssd-evaluation", "ssd-latency", "ssd-vs-raid")
 FACTORS = {"ns": 1, "us": 1e3, "ms": 1e6, "MB/s": 1e6, "GB/s": 1e9, "/second": 1}

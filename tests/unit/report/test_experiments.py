@@ -19,9 +19,13 @@ from drivelab.model.run_answer import CombinationResult, LevelEffect, RepeatedMe
 from drivelab.model.throughput_course import SteadyState
 from drivelab.model.token_bucket import TokenBucket
 from drivelab.report.effects_table import effects_tables
-from drivelab.report.figures.course_marks import LineStyle, course_marks
 from drivelab.report.figures.effects_overview import effects_overview
-from drivelab.report.figures.throughput_over_time import throughput_over_time, throughput_series
+from drivelab.report.figures.throughput_over_time import (
+    LineStyle,
+    course_marks,
+    throughput_over_time,
+    throughput_series,
+)
 from drivelab.report.gather import gather
 from drivelab.report.html import write_html_report
 from drivelab.report.reported_findings import ReportedFinding

@@ -24,7 +24,7 @@ from drivelab.model.comparison import Comparison
 from drivelab.report.card.content import card_of
 from drivelab.report.comparison_joint import joint_of_comparison
 from drivelab.report.flat_csv import write_csv_report
-from drivelab.report.gather_traced import labels_told_apart
+from drivelab.report.gather import labels_told_apart
 from drivelab.report.html import write_html_report
 from drivelab.report.joint import Joint
 from drivelab.report.joint_page import joint_page_of

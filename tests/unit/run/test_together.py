@@ -13,8 +13,7 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.target import TargetFacts
 from drivelab.model.workload import Limits, OperationShare, TargetRange, Workload
 from drivelab.run.engine import EngineRun, Progress
-from drivelab.run.measure_together import measure_together
-from drivelab.run.shared_work import at_work_ns, measured_window_ns, overlap_share
+from drivelab.run.measure_together import at_work_ns, measure_together, measured_window_ns, overlap_share
 from drivelab.run.together import Member, SummedProgress, run_together
 
 MS = 1_000_000

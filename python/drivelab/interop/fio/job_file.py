@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drivelab.interop.fio.arithmetic import ArithmeticMistake, evaluated
 from drivelab.interop.fio.options import BY_NAME, READ_FIRST, READ_LAST, nearest
 from drivelab.interop.fio.sizes import ValueMistake
-from drivelab.interop.fio.substitution import PLACEHOLDER, substituted, unset_variables
 from drivelab.interop.fio.syntax import Line, Place, Section, read_sections
 from drivelab.interop.fio.translated import Environment, Warned
 from drivelab.interop.fio.values import Choice, PerDirection, Value, parse_value
 from drivelab.model.errors import DrivelabError
 
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+# what templates of Ansible, Jinja and Helm leave where nobody filled them in
+PLACEHOLDER = re.compile(r"\{\{\s*(.+?)\s*\}\}")
+_OPERATORS = re.compile(r"[-+*/]")
+# longer ones are left as they are, as in fio
+_ARITHMETIC_CHARACTERS_MAX = 128
 _TEXT_SHOWN_MAX = 80
 
 
@@ -194,3 +201,44 @@ def unknown_option_advice(name: str) -> str:
     """What to say of an option that the list doesn't have."""
     like = nearest(name)
     return "drivelab does not know it" + (f"; did you mean {like}?" if like and like != name else "")
+
+
+def substituted(line: Line, environment: Environment) -> str:
+    """The text of an option with variables and keywords replaced.
+
+    A variable that is not set is empty. Where a keyword was replaced, a value
+    with an operator is calculated in whole numbers.
+
+    Raises
+    ------
+    DrivelabError
+        U032: arithmetic that makes no sense.
+    """
+    text = _VARIABLE.sub(lambda match: environment.variables.get(match[1], ""), line.text)
+    replaced = _with_keywords(text, environment)
+    name, equals, value = replaced.partition("=")
+    calculates = replaced != text and equals and len(replaced) < _ARITHMETIC_CHARACTERS_MAX
+    if not calculates or not _OPERATORS.search(value) or "'" in value:
+        return replaced
+    try:
+        return f"{name}={int(evaluated(value, whole=True))}"
+    except ArithmeticMistake as mistake:
+        what = f"'{value}' cannot be calculated: {mistake}"
+        raise DrivelabError("U032", what, where=str(line.place), do="write the number itself") from None
+
+
+def unset_variables(line: Line, environment: Environment) -> list[str]:
+    """Variables of a line that are not set."""
+    return [name for name in _VARIABLE.findall(line.text) if name not in environment.variables]
+
+
+def _with_keywords(text: str, environment: Environment) -> str:
+    keywords: dict[str, Callable[[], int]] = {
+        "$pagesize": lambda: environment.page_bytes,
+        "$mb_memory": lambda: environment.memory_bytes // 2**20,
+        "$ncpus": lambda: environment.cpu_count,
+    }
+    for keyword, value in keywords.items():
+        if keyword in text:
+            text = text.replace(keyword, str(value()))
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,6 @@ from drivelab.interop.fio.job_options import JobOptions
 from drivelab.interop.fio.pacing_and_limits import limits, pacing, with_mix_of_rates
 from drivelab.interop.fio.page_cache import page_cache
 from drivelab.interop.fio.placing import Placing, placing, tree_placing
-from drivelab.interop.fio.replay_command import replay_command
 from drivelab.interop.fio.resolved import resolved_options
 from drivelab.interop.fio.translated import (
     EFFECTS,
@@ -353,3 +353,23 @@ def _notes_of_file(jobs: Sequence[Job], translated: Iterable[TranslatedJob]) -> 
                 effect: Effect = "noted" if setting.value is not None else "unknown"
                 found[key] = OptionNote(setting.option, setting.text, key[1], effect, what, key[0])
     return tuple(sorted(found.values(), key=lambda note: (note.path, note.line == 0, note.line)))
+
+
+def replay_command(options: JobOptions) -> str:
+    """``drivelab replay`` with what the job's options say of the recording: its target, pace, scale and depth."""
+    target = options.text("replay_redirect") or options.text("filename") or options.text("directory") or "TARGET"
+    words = ["drivelab", "replay", options.text("read_iolog"), target]
+    # a recording is put into a file that is made for it where the job names a relative one
+    if not Path(target).is_absolute() and options.text("directory") and target != options.text("directory"):
+        words[-1] = str(Path(options.text("directory")) / target)
+    if options.truth("replay_no_stall"):
+        words.append("--as-fast-as-possible")
+    elif options.number("replay_time_scale") != 100:
+        words += ["--speed", f"{options.number('replay_time_scale') / 100:g}"]
+    if options.number("replay_scale") > 1:
+        words.append("--scale-to-target")
+    if options.number("iodepth") > 1:
+        words += ["--queue-depth", str(options.number("iodepth"))]
+    if not options.truth("direct"):
+        words.append("--buffered")
+    return shlex.join(words)
