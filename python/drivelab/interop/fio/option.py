@@ -27,8 +27,6 @@ Kind = Literal[
     "ranges",
     "split",
 ]
-# core: in most job files; extended: in real ones; accepted: rarely, and seldom of weight; further: fio's others
-Tier = Literal["core", "extended", "accepted", "further"]
 # what a bare number of a duration is in
 DefaultUnit = Literal["", "us", "s"]
 
@@ -43,8 +41,6 @@ class Option:
         As fio's list has it.
     kind : str
         How its value is read.
-    tier : str
-        How often it is met.
     effect : str
         What becomes of it, unless its value or its job decide otherwise.
     what : str
@@ -66,7 +62,6 @@ class Option:
 
     name: str
     kind: Kind
-    tier: Tier
     effect: Effect
     what: str
     aliases: tuple[str, ...] = ()
