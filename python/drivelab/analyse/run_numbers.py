@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from drivelab.analyse.comparability import WRITE_CACHE, TrialConduct
@@ -11,11 +11,12 @@ from drivelab.analyse.comparison import ComparedTrial, Levels, compare_sides
 from drivelab.model.comparison import MetricComparison, SideValues
 from drivelab.model.estimate import Unit
 from drivelab.model.metric import FLUSHES, FUA_WRITES
+from drivelab.model.plain import Plain
 from drivelab.model.setting import AS_FOUND
 
 
 @dataclass(frozen=True, slots=True)
-class CombinationNumbers:
+class CombinationNumbers(Plain):
     """What one run has of one combination of workload and levels.
 
     Attributes
@@ -44,10 +45,6 @@ class CombinationNumbers:
         if not any(one.invalid for one in self.conducts):
             return self.conducts
         return tuple(one for one, count in zip(self.conducts, self.trial_counts, strict=True) for _ in range(count))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> CombinationNumbers:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from drivelab.model.apart import are_apart
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.plain import Plain
 from drivelab.model.run_answer import CommandChange
 from drivelab.model.trace import ExplanationDifference
 from drivelab.model.units import format_percent
@@ -86,7 +87,7 @@ class SideValues:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricComparison:
+class MetricComparison(Plain):
     """One metric of one combination of workload, levels and target, NEW beside BASE.
 
     Attributes
@@ -118,6 +119,15 @@ class MetricComparison:
     pattern : str
         What kind of I/O it is: ``durable writes``, ``sequential I/O``, ``random I/O``; empty where it is none of these.
     """
+
+    TOLD = (
+        "slowdown",
+        "is_beyond_margin",
+        "is_surely_beyond_margin",
+        "is_regression",
+        "is_undecided",
+        "verdict_text",
+    )
 
     workload: str
     label: str
@@ -198,11 +208,6 @@ class MetricComparison:
         if self.verdict == "seen only" and self.why:
             return f"{self.verdict}: {self.why[0]}"
         return within if self.verdict == "equivalent" else self.verdict
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        judged = ("slowdown", "is_beyond_margin", "is_surely_beyond_margin", "is_regression", "is_undecided")
-        return asdict(self) | {name: getattr(self, name) for name in (*judged, "verdict_text")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ by its kernel name alone. A fact that could not be found is None, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
+
+from drivelab.model.plain import Plain
 
 LinkKind = Literal["sata", "sas", "pcie", "usb"]
 TouchVerdict = Literal["free", "holds_data", "in_use", "unusable", "unknown"]
@@ -25,7 +27,7 @@ _LINE_CODES: dict[LinkKind, tuple[tuple[float, float], ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LinkFacts:
+class LinkFacts(Plain):
     """The link between the drive and the computer, as negotiated now.
 
     Attributes
@@ -41,6 +43,8 @@ class LinkFacts:
     driver : str
         ``uas`` or ``usb-storage`` for USB, otherwise empty.
     """
+
+    TOLD = ("is_below_maximum", "ceiling_bytes_per_s")
 
     kind: LinkKind
     rate_bits_per_s: int
@@ -62,16 +66,9 @@ class LinkFacts:
         share = next((share for rate, share in codes if self.rate_bits_per_s <= rate), codes[-1][1])
         return round(self.rate_bits_per_s * self.lanes * share / 8)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {
-            "is_below_maximum": self.is_below_maximum,
-            "ceiling_bytes_per_s": self.ceiling_bytes_per_s,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class WriteCacheFacts:
+class WriteCacheFacts(Plain):
     """The volatile write cache as the drive sees it and as the kernel sees it.
 
     Attributes
@@ -88,6 +85,8 @@ class WriteCacheFacts:
         Every answer, by who gave it.
     """
 
+    TOLD = ("loses_acknowledged_writes",)
+
     drive_enabled: bool | None
     drive_source: str
     kernel_mode: str | None
@@ -99,14 +98,12 @@ class WriteCacheFacts:
         """Whether the drive caches writes and the kernel sends it no flushes."""
         return self.drive_enabled is True and self.kernel_mode == "write through"
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"loses_acknowledged_writes": self.loses_acknowledged_writes}
-
 
 @dataclass(frozen=True, slots=True)
-class DiscardFacts:
+class DiscardFacts(Plain):
     """Whether blocks can be trimmed: the kernel's limits; a maximum of 0 means that they cannot."""
+
+    TOLD = ("is_supported",)
 
     granularity_bytes: int
     max_bytes: int
@@ -115,10 +112,6 @@ class DiscardFacts:
     def is_supported(self) -> bool:
         """Whether the kernel passes discards on to the drive."""
         return self.max_bytes > 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"is_supported": self.is_supported}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +158,7 @@ class BlockUse:
 
 
 @dataclass(frozen=True, slots=True)
-class DriveIdentity:
+class DriveIdentity(Plain):
     """What must stay the same for a device to be still the same drive.
 
     ``diskseq`` is the kernel's count of disks ever attached: it tells a device
@@ -179,13 +172,9 @@ class DriveIdentity:
     wwn: str | None
     diskseq: int | None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Touchability:
+class Touchability(Plain):
     """Whether drivelab may write to a drive once its owner asks for it.
 
     Attributes
@@ -198,6 +187,8 @@ class Touchability:
         What the owner would have to type after ``--erase``; empty when never.
     """
 
+    TOLD = ("may_be_erased",)
+
     verdict: TouchVerdict
     reasons: tuple[str, ...]
     erase_argument: str = ""
@@ -207,16 +198,12 @@ class Touchability:
         """Whether the typed consent of the owner is all that is missing."""
         return bool(self.erase_argument)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"may_be_erased": self.may_be_erased}
-
 
 NOT_JUDGED = Touchability("unknown", ("not judged yet",))
 
 
 @dataclass(frozen=True, slots=True)
-class DriveFacts:
+class DriveFacts(Plain):
     """Everything known about one drive.
 
     Attributes
@@ -254,6 +241,8 @@ class DriveFacts:
         Why a fact is missing, by field.
     """
 
+    TOLD = ("serial",)
+
     name: str
     path: str
     vendor: str | None
@@ -290,13 +279,3 @@ class DriveFacts:
     def erase_name(self) -> str:
         """What its owner types to name it: the serial, else the WWN, else the kernel name."""
         return self.serial or self.wwn or self.name
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {
-            "serial": self.serial,
-            "link": self.link.to_json() if self.link else None,
-            "write_cache": self.write_cache.to_json(),
-            "discard": self.discard.to_json(),
-            "touch": self.touch.to_json(),
-        }

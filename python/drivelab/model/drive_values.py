@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+
+from drivelab.model.plain import Plain
 
 # what drives are told apart by beside the tags of their runs, the coarsest first
 MODEL, FIRMWARE, HOST = "model", "firmware", "host"
@@ -277,7 +278,7 @@ class NumberExplained:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetAnswerOfRuns:
+class FleetAnswerOfRuns(Plain):
     """What the runs of many drives come to.
 
     Attributes
@@ -309,7 +310,3 @@ class FleetAnswerOfRuns:
     alike_ratio: float | None
     notes: tuple[str, ...] = ()
     alone_count: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)

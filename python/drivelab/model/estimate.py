@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
+from drivelab.model.plain import Plain
 from drivelab.model.units import format_quantity
 
 Unit = Literal["ns", "B/s", "1/s", "B", "1"]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Plain):
     """A value with its 95 % interval.
 
     Attributes
@@ -71,7 +72,3 @@ class Estimate:
             return f"at most {format_quantity(self.high, self.unit)}"
         low, value, high = (format_quantity(one, self.unit) for one in (self.low, self.value, self.high))
         return "" if low == value == high else f"{low} to {high}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)

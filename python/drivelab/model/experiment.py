@@ -260,7 +260,7 @@ class Experiment(FrozenModel):
     def _phases_can_be_carried_out(self) -> Self:
         if self.phases:
             _refuse_doubles("phase", [phase.name for phase in self.phases], ("phases",), ("name",))
-        for what, place in broken_phases(self):
+        for what, place in _broken_phases(self):
             raise broken_rule(what, *place)
         return self
 
@@ -278,7 +278,7 @@ class Experiment(FrozenModel):
         return next((factor for factor in self.factors if isinstance(factor, FileSystemFactor)), None)
 
 
-def broken_phases(experiment: Experiment) -> Iterator[tuple[str, Place]]:
+def _broken_phases(experiment: Experiment) -> Iterator[tuple[str, Place]]:
     """What is wrong with the phases of an experiment, and where."""
     workloads = {workload.name: workload for workload in experiment.workloads}
     for number, workload in enumerate(experiment.workloads):

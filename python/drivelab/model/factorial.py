@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.metric import metric_of
+from drivelab.model.plain import Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Interaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Factorial:
+class Factorial(Plain):
     """Shares of the variance and interactions of two factors of one workload on one target.
 
     Attributes
@@ -108,8 +107,3 @@ class Factorial:
     def is_more_slower(self) -> bool:
         """Whether a ratio above 1 is the worse one."""
         return metric_of(self.metric).better == "low"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        found: Mapping[str, Any] = asdict(self)
-        return dict(found)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.plain import Plain
 
 # fitted: the costs were taken from it; held out: predicted from the others; not measured: predicted, nothing to check
 CellRole = Literal["fitted", "held out", "not measured"]
@@ -14,7 +15,7 @@ FlushVerdict = Literal["explains", "another mechanism", "refused", "too few cell
 
 
 @dataclass(frozen=True, slots=True)
-class FlushCell:
+class FlushCell(Plain):
     """One combination: the commands of an operation, and how long it takes.
 
     Attributes
@@ -28,6 +29,8 @@ class FlushCell:
     role : str
         fitted, held out, or not measured.
     """
+
+    TOLD = ("residual",)
 
     filesystem: str
     cache: str
@@ -46,7 +49,7 @@ class FlushCell:
 
 
 @dataclass(frozen=True, slots=True)
-class FlushFit:
+class FlushFit(Plain):
     """A drive's costs of a write and of a flush.
 
     Attributes
@@ -93,8 +96,3 @@ class FlushFit:
             known = self.write.value is not None and self.flush.value is not None
             return writes * (self.write.value or 0.0) + flushes * (self.flush.value or 0.0) if known else None
         return None if self.uncached_write.value is None else writes * self.uncached_write.value
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON, with the residual of each combination."""
-        cells = [asdict(cell) | {"residual": cell.residual} for cell in self.cells]
-        return asdict(self) | {"cells": cells}

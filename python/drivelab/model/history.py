@@ -11,6 +11,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.judged_metric import LATENCY, P99, RATE, THROUGHPUT
 from drivelab.model.metric import FLUSHES
 from drivelab.model.names import counted
+from drivelab.model.plain import Plain
 
 # the trial and the metric behind each number: those of every check, so that like stands beside like
 DURABLE, SEQUENTIAL, RANDOM = "sync-write-4096", "sequential-write-qd8", "random-read-qd32"
@@ -24,7 +25,7 @@ NUMBERS: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedRun:
+class JudgedRun(Plain):
     """The newest run of its kind beside the earlier ones like it.
 
     Attributes
@@ -50,16 +51,6 @@ class JudgedRun:
     def changed(self) -> tuple[MetricComparison, ...]:
         """What differs by more than earlier runs scatter."""
         return tuple(row for row in self.rows if row.verdict in ("slower", "faster"))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "run": self.run,
-            "kind": list(self.kind),
-            "earlier_count": self.earlier_count,
-            "missing_count": self.missing_count,
-            "rows": [row.to_json() for row in self.rows],
-        }
 
 
 @dataclass(frozen=True, slots=True)

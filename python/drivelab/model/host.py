@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+
+from drivelab.model.plain import Plain
 
 
 @dataclass(frozen=True, slots=True)
-class HostFacts:
+class HostFacts(Plain):
     """What a reader must know about the host to compare its numbers with others.
 
     Attributes
@@ -54,7 +55,3 @@ class HostFacts:
     tick_rate_hz: int | None
     drivelab_version: str
     unknown: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)

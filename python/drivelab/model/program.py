@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
+from drivelab.model.plain import Plain
 from drivelab.model.workload import AccessKind, FileState
 
 MIB = 2**20
@@ -149,13 +149,9 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class RateBand:
+class RateBand(Plain):
     """Commits a second of several clients: between which two rates."""
 
     client_count: int
     low: float
     high: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)

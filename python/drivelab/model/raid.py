@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from drivelab.model.plain import Plain
 
 if TYPE_CHECKING:
     from drivelab.model.target import TargetFacts
@@ -22,7 +24,7 @@ _HEADROOM_SHARE, _HEADROOM_BYTES_MAX, _OFFSET_STEP_BYTES = 1 / 1024, 128 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class RaidFacts:
+class RaidFacts(Plain):
     """A RAID set: what it is going to be made of, or as it was made.
 
     Attributes
@@ -73,10 +75,6 @@ class RaidFacts:
     def scratch_bytes(self) -> int:
         """Size of all scratch drives that are made for it."""
         return sum(member.size_bytes for member in self.members if member.kind == "scratch")
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"members": [member.to_json() for member in self.members]}
 
 
 def chunk_bytes_of(level: RaidLevel) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import trials_of
 from drivelab.model.metric import metric_of
+from drivelab.model.plain import Plain
 from drivelab.model.units import format_quantity
 
 
@@ -33,7 +33,7 @@ class ReferenceStep:
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceDrift:
+class ReferenceDrift(Plain):
     """How the reference combination changed on one target while a run went on.
 
     Attributes
@@ -57,6 +57,8 @@ class ReferenceDrift:
     step : ReferenceStep or None
         Where a step is more than chance, and explains the values better than the trend.
     """
+
+    TOLD = ("text",)
 
     target: str
     workload: str
@@ -92,7 +94,3 @@ class ReferenceDrift:
         if self.is_beyond_noise:
             return f"the reference drifted: {words} {change} over {count} repeats (more than chance)"
         return f"the reference: {words} {change} over {count} repeats (no more than chance)"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"text": self.text}

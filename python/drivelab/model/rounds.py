@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from drivelab.model.estimate import Unit
 from drivelab.model.judged_metric import RATE
+from drivelab.model.plain import Plain
 
 # why no further round is begun; empty while one is to follow
 PhaseEnd = Literal["", "steady", "capacities", "rounds"]
@@ -106,7 +107,7 @@ class WindowAverage:
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseRounds:
+class PhaseRounds(Plain):
     """The rounds of a phase on one target.
 
     Attributes
@@ -127,6 +128,8 @@ class PhaseRounds:
         Whether it was done with ``--quick``.
     """
 
+    TOLD = ("is_steady",)
+
     target: str
     phase: str
     rounds_at_most: int
@@ -143,13 +146,9 @@ class PhaseRounds:
         """Whether everything that is tracked met the criterion in the window."""
         return bool(self.tracked) and all(one.window is not None and one.window.is_steady for one in self.tracked)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"is_steady": self.is_steady}
-
 
 @dataclass(frozen=True, slots=True)
-class ChosenPoint:
+class ChosenPoint(Plain):
     """A combination that was chosen by what was measured of it.
 
     Attributes
@@ -165,7 +164,3 @@ class ChosenPoint:
     levels: Mapping[str, str]
     iops: float
     latency_ns_mean: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)

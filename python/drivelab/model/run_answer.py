@@ -11,6 +11,7 @@ from drivelab.model.factorial import Factorial
 from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import MEAN_LATENCY, RATE, is_counted
 from drivelab.model.metric import END_SYNC, metric_of
+from drivelab.model.plain import Plain
 from drivelab.model.reference_drift import ReferenceDrift
 from drivelab.model.rounds import ChosenPoint, PhaseRounds
 from drivelab.model.surface import SurfaceShape
@@ -74,7 +75,7 @@ class RepeatedMetric:
 
 
 @dataclass(frozen=True, slots=True)
-class CombinationResult:
+class CombinationResult(Plain):
     """One combination of target, workload and factors, over its repeats.
 
     Attributes
@@ -102,6 +103,8 @@ class CombinationResult:
     is_phase : bool
         Whether it goes through a file as a whole, and how fast that is is asked: in bytes, however small its I/Os are.
     """
+
+    TOLD = ("trial_count",)
 
     target: str
     workload: str
@@ -133,10 +136,6 @@ class CombinationResult:
         """Whether one sync call after the last write makes all of its writes durable, and none by itself."""
         return END_SYNC in self.metrics
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"trial_count": self.trial_count}
-
 
 @dataclass(frozen=True, slots=True)
 class CommandChange:
@@ -159,7 +158,7 @@ class CommandChange:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelEffect:
+class LevelEffect(Plain):
     """What a level of a factor does to a workload, beside the factor's first level.
 
     Attributes
@@ -199,6 +198,8 @@ class LevelEffect:
     blocks_to_show_20_percent, blocks_to_show_factor_2 : int
         Of what is not settled: how many blocks would show such a change; 0 where no advisable number would.
     """
+
+    TOLD = ("verdict_text", "commands_changed")
 
     target: str
     workload: str
@@ -252,10 +253,6 @@ class LevelEffect:
     def commands_changed(self) -> bool:
         """Whether the drive was told to do something else, which explains most differences."""
         return any(change.is_changed for change in self.commands)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"verdict_text": self.verdict_text, "commands_changed": self.commands_changed}
 
 
 @dataclass(frozen=True, slots=True)

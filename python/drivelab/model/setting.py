@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.plain import Plain
 from drivelab.model.units import parse_bytes, parse_duration_ns
 
 SettingName = Literal[
@@ -49,7 +50,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class SettingFacts:
+class SettingFacts(Plain):
     """One setting of one drive, as it is now, and what it can be.
 
     Attributes
@@ -97,10 +98,6 @@ class SettingFacts:
         if self.maximum is not None and number > self.maximum:
             return f"the most it takes is {self.maximum}"
         return ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def canonical_level(name: str, text: str) -> str:

@@ -5,8 +5,10 @@ A fact that the drive does not tell is None, and ``SmartFacts.unknown`` says why
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from drivelab.model.plain import Plain
 
 # the key of ``SmartFacts.unknown`` under which it stands why nothing at all could be read
 EVERYTHING = "everything"
@@ -14,7 +16,7 @@ NOT_REPORTED = "the drive does not report it"
 
 
 @dataclass(frozen=True, slots=True)
-class SmartFacts:
+class SmartFacts(Plain):
     """Health, wear and counters of one drive at one moment.
 
     Attributes
@@ -116,10 +118,6 @@ class SmartFacts:
             return ""
         return self.unknown.get(name) or self.unknown.get(EVERYTHING) or NOT_REPORTED
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> SmartFacts:
         """The facts that `to_json` wrote; names that are not known here are left out."""
@@ -172,7 +170,7 @@ class RatioChange:
 
 
 @dataclass(frozen=True, slots=True)
-class SmartDifference:
+class SmartDifference(Plain):
     """What changed of a drive's SMART facts between two readings.
 
     Everything that wrote to the drive meanwhile is in it, not the run alone.
@@ -219,7 +217,3 @@ class SmartDifference:
     over_critical_temperature_min: int | None = None
     attributes: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Literal
 
 from drivelab.model.drive import DriveFacts, DriveIdentity
+from drivelab.model.plain import Plain
 from drivelab.model.raid import RaidFacts
 from drivelab.model.simulated import SimulatedModel
 
@@ -67,7 +68,7 @@ class FilesystemFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockLayer:
+class BlockLayer(Plain):
     """One block device on the way from the drive to the target.
 
     Attributes
@@ -107,13 +108,9 @@ class BlockLayer:
     scheduler: str | None
     detail: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class TargetFacts:
+class TargetFacts(Plain):
     """A target as resolved.
 
     Attributes
@@ -151,6 +148,8 @@ class TargetFacts:
         What a simulated drive is made of; None for everything real.
     """
 
+    TOLD = ("no_device_reason",)
+
     text: str
     kind: TargetKind
     path: str
@@ -180,12 +179,3 @@ class TargetFacts:
     def no_device_reason(self) -> str:
         """Why no drive is known beneath; empty when one is."""
         return self.filesystem.no_device_reason if self.filesystem else ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {
-            "drives": [drive.to_json() for drive in self.drives],
-            "no_device_reason": self.no_device_reason,
-            "raid": self.raid.to_json() if self.raid else None,
-            "simulated": self.simulated.model_dump(mode="json") if self.simulated else None,
-        }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.plain import Plain
 from drivelab.model.units import format_decimal_bytes, format_rate_bytes_per_s
 
 SteadyVerdict = Literal["steady", "not steady", "undecided"]
@@ -56,7 +57,7 @@ class ThroughputChange:
 
 
 @dataclass(frozen=True, slots=True)
-class SteadyState:
+class SteadyState(Plain):
     """Whether the throughput was steady at the end of a trial.
 
     Attributes
@@ -96,13 +97,9 @@ class SteadyState:
     drift_ratio: float | None = None
     trend_p_value: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class ThroughputCourse:
+class ThroughputCourse(Plain):
     """The levels of a trial's throughput, in order, and whether it was steady at the end.
 
     Attributes
@@ -123,6 +120,8 @@ class ThroughputCourse:
         Why no changes could be looked for; empty when they were.
     """
 
+    TOLD = ("text",)
+
     levels: tuple[ThroughputLevel, ...] = ()
     changes: tuple[ThroughputChange, ...] = ()
     cliff: ThroughputChange | None = None
@@ -141,7 +140,3 @@ class ThroughputCourse:
             for level in self.levels[:-1]
         ]
         return ", then ".join([*words, format_rate_bytes_per_s(self.levels[-1].bytes_per_s.value or 0)])
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"text": self.text}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
+from drivelab.model.plain import Plain
 from drivelab.model.units import format_duration_ns, format_rate_bytes_per_s, format_rate_per_s
 
 Token = Literal["I/Os", "bytes"]
@@ -14,7 +15,7 @@ BucketVerdict = Literal["bucket", "empty", "fell", "no end"]
 
 
 @dataclass(frozen=True, slots=True)
-class TokenBucket:
+class TokenBucket(Plain):
     """What was seen of a limit with burst credit.
 
     Attributes
@@ -42,6 +43,8 @@ class TokenBucket:
     at_once : float
         What a limit let pass at first beyond the rate that stayed, too soon over to be a burst.
     """
+
+    TOLD = ("refill_per_s", "full_after_s")
 
     verdict: BucketVerdict
     token: Token
@@ -89,7 +92,3 @@ class TokenBucket:
         if self.lasts_s is None:
             return f"it is used up, and {base} are left of {burst}"
         return f"{burst} for {format_duration_ns(round(self.lasts_s * 1e9))}, then {base}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"refill_per_s": self.refill_per_s, "full_after_s": self.full_after_s}

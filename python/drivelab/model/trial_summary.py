@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.plain import Plain
 
 
 @dataclass(frozen=True, slots=True)
-class TrialSummary:
+class TrialSummary(Plain):
     """The published numbers of one trial.
 
     Attributes
@@ -31,12 +31,3 @@ class TrialSummary:
     label: str
     operation: str
     estimates: dict[str, Estimate] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "operation": self.operation,
-            "estimates": {metric: estimate.to_json() for metric, estimate in self.estimates.items()},
-        }

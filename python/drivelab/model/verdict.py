@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from drivelab.model.estimate import Estimate, Unit
+from drivelab.model.plain import Plain
 from drivelab.model.program import RateBand
 
 # no_limit: no limit is published, and what was measured is told instead
@@ -22,7 +23,7 @@ ONLY_READ = "only read"
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Plain):
     """One number that a need asks for, as it is judged and stored.
 
     Attributes
@@ -58,13 +59,9 @@ class Threshold:
     asked_less: str = ""
     easier_trial: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Plain):
     """One threshold held against what was measured.
 
     Attributes
@@ -102,20 +99,6 @@ class Check:
     reach: str = ""
     may_not_last: str = ""
     lasting_per_s: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "threshold": self.threshold.to_json(),
-            "estimate": self.estimate.to_json() if self.estimate else None,
-            "outcome": self.outcome,
-            "margin_ratio": self.margin_ratio,
-            "text": self.text,
-            "why": self.why,
-            "reach": self.reach,
-            "may_not_last": self.may_not_last,
-            "lasting_per_s": self.lasting_per_s,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +143,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Plain):
     """The judgement of one need.
 
     Attributes
@@ -188,22 +171,9 @@ class Verdict:
     caveats: tuple[str, ...] = ()
     forecast: Forecast | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "need": self.need,
-            "title": self.title,
-            "outcome": self.outcome,
-            "sentence": self.sentence,
-            "why": self.why,
-            "checks": [check.to_json() for check in self.checks],
-            "caveats": list(self.caveats),
-            "forecast": self.forecast.to_json() if self.forecast else None,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Fitness:
+class Fitness(Plain):
     """What a target is fit for: every need judged.
 
     Attributes
@@ -220,14 +190,6 @@ class Fitness:
     sentence: str
     outcome: FitnessOutcome
     verdicts: tuple[Verdict, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "sentence": self.sentence,
-            "outcome": self.outcome,
-            "verdicts": [verdict.to_json() for verdict in self.verdicts],
-        }
 
 
 def easier_words(asked_less: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from drivelab.model.plain import Plain
 from drivelab.model.smart import SmartFacts
 from drivelab.model.units import format_decimal_bytes, format_percent
 
 
 @dataclass(frozen=True, slots=True)
-class EnduranceShare:
+class EnduranceShare(Plain):
     """What writing so much means for the life of a drive.
 
     Attributes
@@ -32,10 +32,6 @@ class EnduranceShare:
     source: str
     write_amplification_so_far: float | None
     text: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def endurance_share(bytes_written: int, smart: SmartFacts | None) -> EnduranceShare:

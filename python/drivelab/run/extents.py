@@ -12,8 +12,9 @@ import os
 import stat
 import struct
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields
+
+from drivelab.model.plain import Plain
 
 # linux/fiemap.h and linux/fs.h
 _FS_IOC_FIEMAP = 0xC020660B
@@ -36,7 +37,7 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtentShares:
+class ExtentShares(Plain):
     """How many bytes of a range are in which state.
 
     Attributes
@@ -63,6 +64,8 @@ class ExtentShares:
         Stretches that the range consists of.
     """
 
+    TOLD = ("written_share",)
+
     method: str
     reason: str
     range_bytes: int = 0
@@ -79,10 +82,6 @@ class ExtentShares:
     def written_share(self) -> float | None:
         """Written part of the range, 0..1; None when it is not known."""
         return self.written_bytes / self.range_bytes if self.method and self.range_bytes else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"written_share": self.written_share}
 
 
 def extent_shares(path: str, *, start_bytes: int = 0, length_bytes: int = 0, sync: bool = False) -> ExtentShares:
