@@ -15,7 +15,7 @@ _BIRTH_OFFSET = 80
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def birth_ns(descriptor: int) -> int:
+def _birth_ns(descriptor: int) -> int:
     """When an open file was made, in ns since 1970; 0 where the file system or the kernel keeps no such time."""
     if not hasattr(_libc, "statx"):
         return 0
@@ -30,4 +30,4 @@ def birth_ns(descriptor: int) -> int:
 
 def identity_of(descriptor: int) -> str:
     """Number and birth of an open file or directory: another one that gets its number has another birth."""
-    return f"{os.fstat(descriptor).st_ino}:{birth_ns(descriptor)}"
+    return f"{os.fstat(descriptor).st_ino}:{_birth_ns(descriptor)}"

@@ -134,11 +134,11 @@ def differing_commands(counted: CountedCommands, expected: Commands) -> dict[str
 
 def differing_text(differing: Mapping[str, tuple[float, Range]], filesystem: str, cause: str = UNKNOWN_CAUSE) -> str:
     """Commands that nobody expected, in words, with what may have sent them."""
-    parts = [f"{value:.2f} {kind} instead of {range_text(expected)}" for kind, (value, expected) in differing.items()]
+    parts = [f"{value:.2f} {kind} instead of {_range_text(expected)}" for kind, (value, expected) in differing.items()]
     return f"each durable write cost {' and '.join(parts)}, which {filesystem} is known to send: {cause}"
 
 
-def range_text(expected: Range) -> str:
+def _range_text(expected: Range) -> str:
     """A range of counts: ``1``, ``1 to 2``."""
     low, high = expected
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
@@ -194,7 +194,7 @@ def _against_table(counted: CountedCommands, stack: Stack) -> CommandCheck:
         text = f"{_counted_at(counted, stack)}, as {_place(stack)} {sent}: {_expected_text(expected)}{added}"
         return CommandCheck("ok", text)
     if _lacks_durability(differing):
-        parts = [f"{value:.2f} {kind} instead of {range_text(due)}" for kind, (value, due) in differing.items()]
+        parts = [f"{value:.2f} {kind} instead of {_range_text(due)}" for kind, (value, due) in differing.items()]
         text = (
             f"each durable write cost {' and '.join(parts)}, which {_place(stack)} should get: "
             "what was acknowledged may not have been durable"
@@ -240,5 +240,5 @@ def _counted_text(counted: CountedCommands) -> str:
 
 def _expected_text(expected: Commands) -> str:
     kinds = [(expected.writes, "write", "writes"), (expected.flushes, "flush", "flushes")]
-    told = [f"{range_text(due)} {one if due == (1, 1) else several}" for due, one, several in kinds]
-    return ", ".join([*told, *([f"{range_text(expected.fua_writes)} FUA"] if expected.fua_writes[1] else [])])
+    told = [f"{_range_text(due)} {one if due == (1, 1) else several}" for due, one, several in kinds]
+    return ", ".join([*told, *([f"{_range_text(expected.fua_writes)} FUA"] if expected.fua_writes[1] else [])])

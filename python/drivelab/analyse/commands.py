@@ -114,7 +114,7 @@ def _reading_and_changing(measured: Measurement) -> tuple[Sequence[str], Sequenc
 def _write_commands(measured: Measurement, counts: DeviceCounts, writes: int) -> dict[str, Estimate]:
     found = {"device_flushes_per_operation": _exact(_flushes(counts) / writes, writes, _COUNTED)}
     low, high = counts.data_writes_low / writes, counts.data_writes_high / writes
-    traced = traced_commands(measured, low, high)
+    traced = _traced_commands(measured, low, high)
     if counts.data_writes is not None:
         found["device_writes_per_operation"] = _exact(counts.data_writes / writes, writes, _TRACED)
     elif traced is not None:
@@ -130,16 +130,9 @@ def _write_commands(measured: Measurement, counts: DeviceCounts, writes: int) ->
     return found
 
 
-def traced_commands(measured: Measurement, writes_low: float, writes_high: float) -> dict[str, Any] | None:
+def _traced_commands(measured: Measurement, writes_low: float, writes_high: float) -> dict[str, Any] | None:
     """The counts of the traced pass, when they may stand for the timed one; None otherwise.
 
-    Parameters
-    ----------
-    writes_low, writes_high : float
-        Data writes per operation in the timed pass, as the kernel's counters bound them.
-
-    Notes
-    -----
     Tracing makes every request slower. Where the number of commands depends on
     the speed (fsync commits the journal once per tick of the clock), the two
     passes differ, and the traced counts are not those of the timed latencies.

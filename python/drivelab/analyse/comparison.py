@@ -133,7 +133,7 @@ def compare_sides(
     is told beside the judged one.
     """
     sides = [[one for one in side if not one.trial.is_reference] for side in (base, new)]
-    factors = compared_factors(*sides)
+    factors = _compared_factors(*sides)
     unmatched = _unmatched_factors(*sides)
     cells = [_cells(side, factors, unmatched) for side in sides]
     common = [key for key in cells[0] if key in cells[1]]
@@ -169,7 +169,7 @@ def compare_sides(
     )
 
 
-def compared_factors(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> dict[str, tuple[str, str]]:
+def _compared_factors(base: Sequence[ComparedTrial], new: Sequence[ComparedTrial]) -> dict[str, tuple[str, str]]:
     """Factors that each side has at one level only, and not at the same; a level that a side lacks is empty."""
     names = dict.fromkeys(name for one in (*base, *new) for name in one.trial.levels)
     found = {}

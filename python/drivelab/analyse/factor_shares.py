@@ -56,7 +56,7 @@ def explained(logs: np.ndarray, levels: Sequence[str], groups: Sequence[str], se
     Explained or None
         None where nothing can be told: no group with drives of two levels, or no level with two drives.
     """
-    if not is_testable(levels, groups):
+    if not _is_testable(levels, groups):
         return None
     order = np.argsort(_codes(groups), kind="stable")
     group, level = _codes(groups)[order], _codes(levels)[order]
@@ -76,7 +76,7 @@ def explained(logs: np.ndarray, levels: Sequence[str], groups: Sequence[str], se
     return Explained(max(0.0, float(share)), (1 + as_good) / (DEALS + 1))
 
 
-def is_testable(levels: Sequence[str], groups: Sequence[str]) -> bool:
+def _is_testable(levels: Sequence[str], groups: Sequence[str]) -> bool:
     """Whether drives of two levels share a group, enough of them, and some level has two drives."""
     mixed = 0
     for rows in _rows_of(groups):

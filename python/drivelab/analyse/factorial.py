@@ -118,7 +118,7 @@ def _factorial(
         notes.append(f"{cells} combinations are more than {CELLS_MAX}: interactions were not looked for")
         return Factorial(target, workload, metric, blocks, cells, notes=tuple(notes))
     pairs = list(_pairs(complete, complete.levels(order), notes.append))
-    shares = factorial_shares(complete)
+    shares = _factorial_shares(complete)
     return Factorial(
         target=target,
         workload=workload,
@@ -240,16 +240,9 @@ class FactorialShares:
     of_scatter: float
 
 
-def factorial_shares(complete: CompleteBlocks) -> FactorialShares:
+def _factorial_shares(complete: CompleteBlocks) -> FactorialShares:
     """The share of every factor, of every pair of factors, and of scatter.
 
-    Parameters
-    ----------
-    complete : CompleteBlocks
-        Logarithms by block and cell.
-
-    Notes
-    -----
     Sums of squares by least squares with sum coding: of a factor beside all
     other factors, of a pair beside all factors and other pairs (type II). In a
     full design each is what it would be alone. Where combinations are missing

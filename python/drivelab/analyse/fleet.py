@@ -254,7 +254,7 @@ def _judged(
         for column, name in enumerate(group.series.drives):
             if on_dates[column]:
                 flags = (is_inside[:, column], is_ending[:, column])
-                one = slow_one(group.series, column, beside[:, column], *flags, least)
+                one = _slow_one(group.series, column, beside[:, column], *flags, least)
                 # what may be as its peers, too, is not slow
                 (slow if is_slow[column] and one.ratio_low > 1 else odd).append(one)
             elif not _is_judged(own[:, column], group.windows, limits):
@@ -275,27 +275,13 @@ def _always_slow(pool: list[_Group], raw: list[Singles], limits: Sequence[Thresh
         always = is_inside.sum(axis=0) > _ALWAYS_SHARE * np.isfinite(beside).sum(axis=0)
         for column in np.flatnonzero(always & is_inside.any(axis=0)):
             flags = (is_inside[:, column], is_ending[:, column])
-            yield slow_one(group.series, int(column), beside[:, column], *flags, longest[0][1])
+            yield _slow_one(group.series, int(column), beside[:, column], *flags, longest[0][1])
 
 
-def slow_one(
+def _slow_one(
     series: HostSeries, column: int, excess: Singles, is_inside: Flags, is_ending: Flags, least: float
 ) -> SlowOne:
-    """A drive of a host, or a host of a cluster, with the samples in which it was slower than its peers.
-
-    Parameters
-    ----------
-    series : HostSeries
-        Its group: peers beside each other.
-    column : int
-        Which of them.
-    excess : numpy.ndarray
-        Logarithm of its ratio to the peers, by row.
-    is_inside, is_ending : numpy.ndarray
-        Which samples lie in windows that are odd, and with which ones such a window ends; one at least.
-    least : float
-        Excess from which on the longest windows are odd.
-    """
+    """A drive of a host, or a host of a cluster, with the samples in which it was slower than its peers."""
     known = np.isfinite(excess)
     pieces = [_trimmed(excess, piece, least / 2) for piece in _pieces(np.flatnonzero(known), is_inside[known])]
     inside = np.zeros(len(excess), dtype=bool)

@@ -45,7 +45,7 @@ def dates_of(time_s: Seconds) -> Dates:
     return Dates(tuple(int(day) for day in days), (*(int(first) for first in firsts[1:]), len(time_s)))
 
 
-def date_medians(excess: Singles, dates: Dates) -> Singles:
+def _date_medians(excess: Singles, dates: Dates) -> Singles:
     """Medians of each date, one row each; NaN where there is no sample."""
     return np.array([median_of_columns(excess[rows]) for rows in dates.rows()], dtype=np.float32)
 
@@ -64,7 +64,7 @@ def less_usual(
     quantile : float
         Of the other dates, which is taken for usual: less than a half where most of them may be slow.
     """
-    medians = [date_medians(excess, dates) for excess, dates in hosts]
+    medians = [_date_medians(excess, dates) for excess, dates in hosts]
     overall = np.concatenate([median_of_columns(one) for one in medians])
     spread = NORMAL_MEDIAN * float(np.nanmedian(np.abs(overall))) if np.isfinite(overall).any() else 0.0
     found = []

@@ -120,7 +120,7 @@ def usual_step_s(time_s: Seconds) -> int:
     return max(1, int(np.median(np.diff(time_s)))) if len(time_s) > 1 else 1
 
 
-def window_medians(excess: Singles, windows: Windows, window_s: int, every: int = 1) -> Singles:
+def _window_medians(excess: Singles, windows: Windows, window_s: int, every: int = 1) -> Singles:
     """Medians of windows that lie one behind the other, one row each, every so many of them."""
     rows = []
     for first, end in windows.one_behind_the_other(window_s)[::every]:
@@ -151,7 +151,7 @@ def thresholds(
     for window in WINDOWS:
         total = sum(len(windows.one_behind_the_other(window.length_s)) for _, windows in hosts)
         every = max(1, total // _SPREAD_WINDOWS)
-        medians = [window_medians(excess, windows, window.length_s, every) for excess, windows in hosts]
+        medians = [_window_medians(excess, windows, window.length_s, every) for excess, windows in hosts]
         values = np.concatenate([one.ravel() for one in medians] or [np.empty(0, dtype=np.float32)])
         values = values[np.isfinite(values)]
         if len(values) >= _VALUES_MIN:

@@ -66,7 +66,7 @@ def forecast(
         left = lasting_commits_per_s(program, lasting_per_s)
         if left < (rate.value or 0.0):
             lasting, bands = left, rate_bands(program, replace(latency, value=_NS / lasting_per_s, low=None, high=None))
-    text = forecast_text(title or program.title, program, rate, bands, lasting, is_at_first=is_perhaps_burst)
+    text = _forecast_text(title or program.title, program, rate, bands, lasting, is_at_first=is_perhaps_burst)
     own = program.own
     return Forecast(rate, bands, latency, own.one_ns, text, lasting, (own.low_ns, own.high_ns))
 
@@ -154,7 +154,7 @@ def _with_new_blocks(program: Program, latency_ns: float, new_block: Estimate | 
     return latency_ns + share * max(0.0, new_block.value - latency_ns)
 
 
-def forecast_text(
+def _forecast_text(
     title: str,
     program: Program,
     rate: Estimate,

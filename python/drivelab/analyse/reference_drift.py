@@ -121,7 +121,7 @@ def reference_drift(target: str, workload: str, metric: str, measured: Sequence[
     ReferenceDrift
         From `TREND_VALUES_MIN` values on the ratio is that of the ends of the
         trend (Theil and Sen, of the logarithms). It is beyond noise when its 95 %
-        interval leaves out 1, or there is a step (`step_of`). It is large when
+        interval leaves out 1, or there is a step (`_step_of`). It is large when
         the trend's interval of 98.3 % leaves out 1 and it is `LARGE_FROM` or
         more either way, or the step is. Of fewer values nobody can tell, and
         none where some of them do not describe the drive.
@@ -139,7 +139,7 @@ def reference_drift(target: str, workload: str, metric: str, measured: Sequence[
     if invalid or ratio.low is None or ratio.high is None:
         return drift
     logarithms = [math.log(value) for value in values]
-    step, trend = step_of(logarithms), theil_sen(logarithms, _WARNING_TAIL)
+    step, trend = _step_of(logarithms), theil_sen(logarithms, _WARNING_TAIL)
     is_plain = trend.low is not None and trend.high is not None and not trend.low <= 0 <= trend.high
     return replace(
         drift,
@@ -153,16 +153,9 @@ def _is_large(ratio: float | None) -> bool:
     return ratio is not None and max(ratio, 1 / ratio) >= LARGE_FROM
 
 
-def step_of(values: Sequence[float]) -> ReferenceStep | None:
+def _step_of(values: Sequence[float]) -> ReferenceStep | None:
     """The moment from which on a series is at another level; None where chance may have made it.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Logarithms, in order.
-
-    Notes
-    -----
     Of all places with `STEP_VALUES_MIN` values on either side the one with the
     largest Student's t, which has to be beyond chance at `STEP_P_MAX` for all
     places together (Bonferroni).

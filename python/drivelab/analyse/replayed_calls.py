@@ -50,7 +50,7 @@ def _changed(pairs: CallPairs, number: int, name: str, files: Sequence[str]) -> 
         "recorded": _quantiles(there),
         "replayed": _quantiles(here),
         "response": None if pairs.response_ns is None else _quantiles_of(pairs.response_ns[mine]),
-        "times": times_as_long(there[0], here[0]),
+        "times": _times_as_long(there[0], here[0]),
         "added_ns": int(replayed.sum() - recorded.sum()),
         "files": [
             {"name": one, "count": counts[one], "added_ns": more} for one, more in added.most_common(_FILES_TOLD)
@@ -67,11 +67,9 @@ def _quantiles_of(series: Floats) -> dict[str, float]:
     return _quantiles(quantile_estimates_from_series(series, list(QUANTILES.values())))
 
 
-def times_as_long(there: Estimate, here: Estimate) -> dict[str, float | None] | None:
+def _times_as_long(there: Estimate, here: Estimate) -> dict[str, float | None] | None:
     """How many times as long one median is as another, with its 95 % interval; None where one of them is not known.
 
-    Notes
-    -----
     The interval is made of those of both medians: in the logarithm the distances of their ends add up as squares do
     (Zou and Donner 2008, "method of variance estimates recovery").
     """

@@ -103,7 +103,7 @@ class RoundsOfPlan:
         for other in self._plan.steps[: step.number - 1]:
             if (other.target, other.workload) == (step.target, step.point.of) and other.trial in values:
                 done.setdefault(repr(other.levels), []).append(other)
-        return chosen_point([steps[-WINDOW_ROUNDS:] for steps in done.values()], values, step.point.which)
+        return _chosen_point([steps[-WINDOW_ROUNDS:] for steps in done.values()], values, step.point.which)
 
     def points(self, values: Values) -> tuple[ChosenPoint, ...]:
         """All that were chosen, each once."""
@@ -237,21 +237,10 @@ def mean_latency_ns(found: Mapping[str, float]) -> float | None:
     return sum(rate * (means[name] or 0.0) for name, rate in rates.items()) / sum(rates.values())
 
 
-def chosen_point(
+def _chosen_point(
     combinations: Sequence[Sequence[PlannedStep]], values: Values, which: WhichPoint
 ) -> ChosenPoint | None:
-    """The combination with most IOPS among those with a mean latency below 5 ms, or the one nearest to the middle.
-
-    Parameters
-    ----------
-    combinations : sequence of sequence of PlannedStep
-        Of each combination of a workload on one target the steps of the last rounds, of which the mean counts.
-    values : mapping of str to mapping of str to float
-        What was measured, by trial and metric.
-    which : str
-        ``max``, of those within 1 % the one with the lowest latency; ``mid`` is the one nearest to the mean of the
-        most and the fewest IOPS among them.
-    """
+    """The combination with most IOPS among those with a mean latency below 5 ms, or the one nearest to the middle."""
     points = []
     for steps in combinations:
         mean_ns = _mean(mean_latency_ns(values[step.trial]) for step in steps)

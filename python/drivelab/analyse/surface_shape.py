@@ -25,8 +25,6 @@ RECORD_SIZE: SizeFactor = "block_size"
 LINES_MIN = 4
 # a smaller difference changes nothing that anybody would do
 LOSS_MIN = 0.1
-# what is within so much of the best of its line is as good
-AS_GOOD = 1 - LOSS_MIN
 
 
 @dataclass(frozen=True, slots=True)

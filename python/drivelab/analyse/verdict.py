@@ -84,10 +84,10 @@ def judge_need(
         any(one.code == burst_possible.CODE for one in findings),
     )
     told = forecast(need.program, by_name, lasting_per_s, need.title, is_perhaps_burst=is_burst)
-    checks = [check_threshold(asked.threshold, by_name, findings) for asked in need.thresholds]
+    checks = [_check_threshold(asked.threshold, by_name, findings) for asked in need.thresholds]
     if at_least_per_s:
         # what was asked for by name is told first
-        checks.insert(0, check_rate(need, at_least_per_s, told, findings))
+        checks.insert(0, _check_rate(need, at_least_per_s, told, findings))
     checks.sort(key=lambda check: check.threshold.force != "required")
     written = [PROGRAMS[need.program].write.trial] if told else []
     caveats = _caveats(checks, findings, written)
@@ -109,7 +109,7 @@ def judge_need(
     return Verdict(need.name, need.title, outcome, sentence, deciding.why, tuple(checks), caveats, told)
 
 
-def check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]) -> Check:
+def _check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary], findings: Sequence[Finding]) -> Check:
     """One limit held against what was measured."""
     summary = summaries.get(threshold.trial)
     estimate = summary.estimates.get(threshold.metric) if summary else None
@@ -175,7 +175,7 @@ def _is_missed_by_less(threshold: Threshold, summaries: Mapping[str, TrialSummar
     return estimate is not None and _compare(threshold, estimate)[0] == "fail"
 
 
-def check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
+def _check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findings: Sequence[Finding]) -> Check:
     """A rate of commits that was asked for held against the forecast."""
     program = PROGRAMS[need.program]
     trial = program.write.trial

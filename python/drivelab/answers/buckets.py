@@ -35,7 +35,7 @@ def buckets_of_run(run: StoredRun) -> tuple[tuple[str, TokenBucket], ...]:
     DrivelabError
         S506: a table of the run cannot be read.
     """
-    return tuple((one.target, one.bucket) for one in without_doubles([seen for _, seen in _seen(run)]))
+    return tuple((one.target, one.bucket) for one in _without_doubles([seen for _, seen in _seen(run)]))
 
 
 def burst_rates(run: StoredRun) -> dict[str, tuple[Token, float]]:
@@ -72,7 +72,7 @@ def _seen(run: StoredRun) -> list[tuple[str, Seen]]:
     return found
 
 
-def without_doubles(found: Sequence[Seen]) -> list[Seen]:
+def _without_doubles(found: Sequence[Seen]) -> list[Seen]:
     """Each limit once: one of I/Os also ends a burst of large I/Os, and one of bytes that of small ones.
 
     Both trials of a target then end at one rate, in I/Os or in bytes. What the first of them emptied the second found

@@ -37,10 +37,10 @@ def drive_names(record: RunRecord) -> frozenset[str]:
 
     A scratch drive is none: it lies on whatever drive there was room on.
     """
-    return names_of_drives(facts_before(record))
+    return _names_of_drives(facts_before(record))
 
 
-def names_of_drives(facts: Mapping[str, Any]) -> frozenset[str]:
+def _names_of_drives(facts: Mapping[str, Any]) -> frozenset[str]:
     """The same of the facts of a target."""
     drives = _drives(facts)
     if len(drives) != 1:
@@ -62,4 +62,4 @@ def is_same_drive(facts: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     """Whether it is one model, or a drive with the same serial or WWN."""
     if facts.get("simulated") or others.get("simulated"):
         return bool(facts.get("simulated") == others.get("simulated"))
-    return bool(names_of_drives(facts) & names_of_drives(others))
+    return bool(_names_of_drives(facts) & _names_of_drives(others))

@@ -87,7 +87,7 @@ def answer_of_run(
     """
     record = run.record
     table = trial_columns(run, lambda field: not field.name.endswith("_json"))
-    units = metric_units(table)
+    units = _metric_units(table)
     wanted = {name: unit for name, unit in units.items() if metrics is None or name in {*metrics, *factorial_metrics}}
     notes = trial_notes(run)
     rounds, values, table = _within_rounds(run, table, notes)
@@ -130,7 +130,7 @@ def trials_of_run(run: StoredRun, metrics: Collection[str]) -> tuple[list[RunTri
     """
     notes = trial_notes(run)
     _, _, table = _within_rounds(run, trial_columns(run, lambda field: not field.name.endswith("_json")), notes)
-    units = {name: unit for name, unit in metric_units(table).items() if name in metrics or name in COMMANDS}
+    units = {name: unit for name, unit in _metric_units(table).items() if name in metrics or name in COMMANDS}
     return list(_trials(run, table, units, notes)), units
 
 
@@ -194,7 +194,7 @@ def experiment_order(
     return ExperimentOrder(titles, levels, experiment.get("design") == "one-at-a-time", labels, is_in_rounds)
 
 
-def metric_units(trials: pa.Table) -> dict[str, Unit]:
+def _metric_units(trials: pa.Table) -> dict[str, Unit]:
     """Unit of every metric that some trial of a table has."""
     found = {field.name: metric_of(field.name) for field in trials.schema if field.type == pa.float64()}
     return {name: metric.unit for name, metric in found.items() if metric.meaning}

@@ -83,7 +83,7 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
         )
         warnings = {one.code for one in of_trial if one.severity == "warning"}
         lasting = [lasting_rates(told) for told in (seen_here(of_trial), of_trial)]
-        found[name] = StoredConduct(conduct, amount_words(workload), warnings, label or "", *lasting)
+        found[name] = StoredConduct(conduct, _amount_words(workload), warnings, label or "", *lasting)
     return found
 
 
@@ -147,7 +147,7 @@ def _access_words(access: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def amount_words(workload: Mapping[str, Any]) -> dict[str, str]:
+def _amount_words(workload: Mapping[str, Any]) -> dict[str, str]:
     """Range and length of a workload for people."""
     limits, size = workload.get("limits") or {}, (workload.get("target") or {}).get("size_bytes")
     lengths = [format_duration_ns(limits["runtime_ns"])] if limits.get("runtime_ns") else []

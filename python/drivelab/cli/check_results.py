@@ -59,12 +59,12 @@ def show_check(
     joint = joint_report([open_run(directory)])
     # before the report: what was measured is worth seeing also when that cannot be written
     if details and not as_json:
-        print_check(results, judgement, facts, joint.runs[0], directory)
+        _print_check(results, judgement, facts, joint.runs[0], directory)
     elif not as_json:
         print_screen(joint.runs[0], directory)
     report = write_page(joint, directory / FILE_NAME)
     if as_json:
-        told = check_json(results, judgement, facts, directory, report) | told_in_short(open_run(directory))
+        told = _check_json(results, judgement, facts, directory, report) | told_in_short(open_run(directory))
         print(json.dumps(told, indent=2))
     elif report:
         print(f"report: {report}")
@@ -72,7 +72,7 @@ def show_check(
         print(f"a check is not resumed; to measure all of it: {joint.runs[0].record.command_line}", file=sys.stderr)
 
 
-def check_json(
+def _check_json(
     results: CheckResults, judgement: CheckJudgement, target: TargetFacts, directory: Path, report: Path | None
 ) -> dict[str, Any]:
     """Everything about a check as plain data."""
@@ -122,7 +122,7 @@ def condensed(findings: Sequence[Finding]) -> list[Finding]:
     return shorter
 
 
-def print_check(
+def _print_check(
     results: CheckResults, judgement: CheckJudgement, target: TargetFacts, content: ReportContent, directory: Path
 ) -> None:
     """Print the verdict, the numbers, what limits them, and where everything lies.

@@ -87,18 +87,18 @@ def command(
     chosen = Format.JSON if as_json else format_ or _FORMATS.get(out.suffix.lower() if out else "", Format.TEXT)
     if chosen is Format.HTML and out is None:
         raise DrivelabError("U014", "a page is written to a file", where="--format html")
-    share = parse_margin(margin)
+    share = _parse_margin(margin)
     named = {"BASE": (base, more_base), "NEW": (new, more_new)}
     sides = [_runs_of_side(side, [*([one] if one else []), *(more or ())]) for side, (one, more) in named.items()]
     from drivelab.answers.comparison import compare_runs
 
     more = chosen is not Format.TEXT
     comparison = compare_runs(sides[0], sides[1], share, tuple(metric or ()), with_distributions=more)
-    write_comparison(comparison, chosen, out, is_whole=details or out is not None)
+    _write_comparison(comparison, chosen, out, is_whole=details or out is not None)
     return exit_code(comparison, tuple(fail_on or ()))
 
 
-def parse_margin(text: str) -> float:
+def _parse_margin(text: str) -> float:
     """A share such as ``5%`` or ``0.05``."""
     try:
         number = float(text.strip().removesuffix("%"))
@@ -125,7 +125,7 @@ def runs_of(name: str) -> list[StoredRun]:
     return [open_run(one) for one in directories]
 
 
-def write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *, is_whole: bool = True) -> None:
+def _write_comparison(comparison: Comparison, chosen: Format, out: Path | None, *, is_whole: bool = True) -> None:
     """Write the comparison to a file, or to standard output; as a text whole, or as one screen."""
     if out is not None:
         from drivelab.store.durable import typed_file

@@ -16,9 +16,9 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain an error code, or list them all."""
-    kinds = list(KINDS.values()) if code is None else [find_kind(code)]
+    kinds = list(KINDS.values()) if code is None else [_find_kind(code)]
     if as_json:
-        print(json.dumps([kind_json(kind) for kind in kinds], indent=2))
+        print(json.dumps([_kind_json(kind) for kind in kinds], indent=2))
     elif code is None:
         for kind in kinds:
             print(f"{kind.code}  {kind.title}")
@@ -26,7 +26,7 @@ def command(
         print(explanation(kinds[0]))
 
 
-def find_kind(code: str) -> ErrorKind:
+def _find_kind(code: str) -> ErrorKind:
     """The kind of error that has this code, in any case of letters."""
     wanted = code.strip().strip("[]").upper()
     if wanted not in KINDS:
@@ -41,6 +41,6 @@ def explanation(kind: ErrorKind) -> str:
     return f"{kind.code}  {kind.title}\n  do:   {kind.advice}\n  exit: {kind.exit_code}"
 
 
-def kind_json(kind: ErrorKind) -> dict[str, object]:
+def _kind_json(kind: ErrorKind) -> dict[str, object]:
     """The kind as plain data."""
     return {"code": kind.code, "title": kind.title, "advice": kind.advice, "exit_code": kind.exit_code}

@@ -29,7 +29,7 @@ _FILE_BYTES = 64 * 2**20
 _OPTION_OF_KEY = {"job_count": "--jobs", "file_size": "--size"}
 
 
-def chosen_operation(options: ExplainOptions, target: TargetFacts) -> str:
+def _chosen_operation(options: ExplainOptions, target: TargetFacts) -> str:
     """Whether the target is read or written: it is written where nothing that belongs to anybody is lost."""
     if options.operation is not None:
         return one_of("--operation", options.operation, _OPERATIONS)
@@ -39,7 +39,7 @@ def chosen_operation(options: ExplainOptions, target: TargetFacts) -> str:
 
 def advice_on_writes(options: ExplainOptions, target: TargetFacts) -> str:
     """How writes can be explained, where only reads are going to be; empty otherwise."""
-    if options.operation is not None or chosen_operation(options, target) == "write":
+    if options.operation is not None or _chosen_operation(options, target) == "write":
         return ""
     if target.kind == "file":
         return f"only reads {target.path}, which stays as it is; for writes name its directory"
@@ -51,7 +51,7 @@ def advice_on_writes(options: ExplainOptions, target: TargetFacts) -> str:
 
 def experiment_from(options: ExplainOptions, target: TargetFacts) -> Experiment:
     """The experiment that explains the target."""
-    operation = chosen_operation(options, target)
+    operation = _chosen_operation(options, target)
     workload = _pattern(options, target, operation)
     document: dict[str, Any] = {
         "format": 1,

@@ -123,7 +123,7 @@ def cell_of(run: StoredRun, trial: str) -> TracedCell:
     raise DrivelabError("U020", what, where=str(run.directory), do=_MAKE_ONE)
 
 
-def missing_traces(run: StoredRun) -> dict[str, str]:
+def _missing_traces(run: StoredRun) -> dict[str, str]:
     """Why trials have no trace, or an incomplete one, by trial."""
     found = {}
     for trial, text in zip(run.trial_names, run.trials["context_json"].to_pylist(), strict=True):
@@ -134,7 +134,7 @@ def missing_traces(run: StoredRun) -> dict[str, str]:
 
 
 def _not_traced(run: StoredRun) -> DrivelabError:
-    missing = missing_traces(run)
+    missing = _missing_traces(run)
     if missing:
         first = next(iter(missing.values()))
         what = f"none of {len(missing)} traced passes gave an explanation; the first: {first}"
@@ -157,7 +157,7 @@ def _document(run: StoredRun, report: Path, found: Sequence[Explanation]) -> dic
         "report": str(report) if report.is_file() else None,
         "status": run.record.status or None,
         "explanations": [explanation.to_json() for explanation in found],
-        "without_trace": missing_traces(run),
+        "without_trace": _missing_traces(run),
         "findings": [finding.to_json() for finding in run.findings],
         "failures": dict(run.record.failures),
     }
@@ -174,7 +174,7 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     # the slowest of a counted number of operations are known however short they took
     told = warning_lines(finding_lines_of(run), _is_plain(console), notes=(NOT_MEASURED,))
     warnings = [] if details else list(told)
-    missing = missing_traces(run)
+    missing = _missing_traces(run)
     above = 0
     if len(found) > 1:
         above = print_level_reasons(traced, console, lines_max=0 if details else _REASON_LINES_MAX)

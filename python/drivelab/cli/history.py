@@ -124,7 +124,7 @@ def _tell(target: str, out: Path | None, *, all_runs: bool, as_json: bool) -> No
     console = make_console(soft_wrap=True)
     plain = not console.encoding.startswith("utf")
     if in_short:
-        lines = answer_lines(history, in_short, plain, lines_max=0 if all_runs else LINES_MAX)
+        lines = _answer_lines(history, in_short, plain, lines_max=0 if all_runs else LINES_MAX)
     else:
         lines = history_lines(history, plain, lines_max=0 if all_runs else LINES_MAX)
     for line in lines:
@@ -139,7 +139,7 @@ def _in_short(history: History, kept: Sequence[StoredRun]) -> list[dict[str, Any
     return sorted(found, key=lambda row: row["number"])
 
 
-def answer_lines(
+def _answer_lines(
     history: History, in_short: Sequence[Mapping[str, Any]], plain: bool, *, lines_max: int = 0
 ) -> list[str]:
     """What the newest run came to, and the runs with what each did: the newest that fit into `lines_max`."""

@@ -69,7 +69,7 @@ def command(
     A fio job file is no result: what it would become is shown, and drivelab
     run JOBFILE runs it.
     """
-    kind, paths = split_words(words)
+    kind, paths = _split_words(words)
     from drivelab.interop.recognise import is_job_file, read_foreign
     from drivelab.interop.source_file import read_source
 
@@ -96,14 +96,8 @@ def command(
     return 0
 
 
-def split_words(words: Sequence[str]) -> tuple[Kind | None, list[Path]]:
-    """The program that was named, if any, and the files.
-
-    Parameters
-    ----------
-    words : sequence of str
-        As typed; a file that is called as a program is needs another one before it, or ``./``.
-    """
+def _split_words(words: Sequence[str]) -> tuple[Kind | None, list[Path]]:
+    """The program that was named, if any, and the files."""
     if words[0] == "samples" and not Path(words[0]).exists():
         what = "samples of many drives become no run: which drive is slow is asked of them"
         do = shlex.join(["drivelab", "fleet", "odd", *(words[1:] or ["DIR"])])

@@ -78,10 +78,10 @@ def command(**typed: Any) -> int:
     that drivelab did not make, --overwrite-file. A new file is made when there
     is a size. Exit code 4: done, but the numbers do not describe the drive.
     """
-    return run_io(IoOptions(**typed))
+    return _run_io(IoOptions(**typed))
 
 
-def run_io(options: IoOptions) -> int:
+def _run_io(options: IoOptions) -> int:
     """Exit status, after the workload has run and its result was printed."""
     asked = workload_from(options)
     tags = parse_tags(options.tag)

@@ -73,7 +73,7 @@ def io_json(
         "zones": engine.get("zones"),
         "devices": [_device_json(asdict(counts), measured) for counts in measured.devices],
         "context": measured.context,
-        "intervals": intervals_json(measured.intervals),
+        "intervals": _intervals_json(measured.intervals),
         "judged_operation": summary.operation if summary else None,
         "estimates": {name: estimate.to_json() for name, estimate in summary.estimates.items()} if summary else {},
         "findings": [finding.to_json() for finding in findings],
@@ -111,13 +111,13 @@ def _operation_json(measured: Measurement, name: str) -> dict[str, Any]:
         facts["throughput_bytes_per_s"] = facts["bytes"] / rated_s
     for (operation, latency), histogram in measured.histograms.items():
         if operation == name and histogram.total_count:
-            facts[f"{latency}_latency_ns"] = latency_json(histogram)
+            facts[f"{latency}_latency_ns"] = _latency_json(histogram)
     return facts
 
 
-def latency_json(histogram: Histogram) -> dict[str, Any]:
+def _latency_json(histogram: Histogram) -> dict[str, Any]:
     """Count, minimum, mean, maximum and quantiles of a latency; quantiles that the data cannot carry are None."""
-    quantiles = {str(at): quantile_or_none(histogram, at) for at in QUANTILES}
+    quantiles = {str(at): _quantile_or_none(histogram, at) for at in QUANTILES}
     return {
         "count": histogram.total_count,
         "min": histogram.minimum_ns,
@@ -127,7 +127,7 @@ def latency_json(histogram: Histogram) -> dict[str, Any]:
     }
 
 
-def quantile_or_none(histogram: Histogram, at: float) -> float | None:
+def _quantile_or_none(histogram: Histogram, at: float) -> float | None:
     """A quantile, if enough values lie above it."""
     if histogram.total_count * -math.log(at) < _VALUES_ABOVE_MIN:
         return None
@@ -150,7 +150,7 @@ def _device_json(counts: dict[str, Any], measured: Measurement) -> dict[str, Any
     }
 
 
-def intervals_json(intervals: pa.Table) -> list[dict[str, Any]]:
+def _intervals_json(intervals: pa.Table) -> list[dict[str, Any]]:
     """The interval series: counts, bytes, errors and quantiles by interval and operation."""
     rows = []
     for row in intervals.to_pylist():
@@ -166,8 +166,8 @@ def intervals_json(intervals: pa.Table) -> list[dict[str, Any]]:
             | {
                 "min_ns": row["min_ns"] if has_values else None,
                 "mean_ns": histogram.mean_ns if has_values else None,
-                "p50_ns": quantile_or_none(histogram, 0.5) if has_values else None,
-                "p99_ns": quantile_or_none(histogram, 0.99) if has_values else None,
+                "p50_ns": _quantile_or_none(histogram, 0.5) if has_values else None,
+                "p99_ns": _quantile_or_none(histogram, 0.99) if has_values else None,
                 "max_ns": row["max_ns"] if has_values else None,
             }
         )

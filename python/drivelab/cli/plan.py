@@ -186,7 +186,7 @@ def show_plan(asked: AskedPlan, *, all_steps: bool, as_json: bool, consent: Cons
     """
     plan, targets = asked.plan, asked.targets
     require_issuable(plan)
-    shares = endurance_shares(plan, targets)
+    shares = _endurance_shares(plan, targets)
     impossible = list(_impossible_here(targets.values()))
     if as_json:
         wear = {name: share.to_json() for name, share in shares.items()}
@@ -320,7 +320,7 @@ def _impossible_here(targets: Iterable[TargetFacts]) -> Iterator[str]:
             yield f"{facts.text}: {reason}"
 
 
-def endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str, EnduranceShare]:
+def _endurance_shares(plan: Plan, targets: Mapping[str, TargetFacts]) -> dict[str, EnduranceShare]:
     """Which share of the life of each drive a plan uses up, by label and the drive's name; reads SMART."""
     shares = {}
     for label, facts in targets.items():

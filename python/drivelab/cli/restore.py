@@ -41,7 +41,7 @@ def command(
         print(json.dumps({"schema": SCHEMA, "restored": [asdict(one) for one in restored]}, indent=2))
         return
     for one in restored:
-        for line in restored_lines(one):
+        for line in _restored_lines(one):
             print(line, file=sys.stderr if as_json else sys.stdout)
     require_none_stuck(done.stuck)
     if not restored:
@@ -69,7 +69,7 @@ def _removed_traces() -> list[Restored]:
     return [Restored("", "", (f"removed the trace instance {name}",)) for name in removed]
 
 
-def restored_lines(one: Restored) -> list[str]:
+def _restored_lines(one: Restored) -> list[str]:
     """What was put back for one process, in lines."""
     begun = f"after '{one.command}'" if one.command else "after a run"
     return [f"{begun}: {'; '.join(one.done) if one.done else 'nothing was left to put back'}"]

@@ -51,7 +51,7 @@ def one_of(option: str, text: str, names: Sequence[str]) -> str:
 
 def parse_operations(text: str) -> tuple[OperationShare, ...]:
     """The operations of ``read``, or of ``read:70,write:30``."""
-    shares = parse_mix("--operation", text)
+    shares = _parse_mix("--operation", text)
     return tuple(
         OperationShare.model_validate(
             {"operation": one_of("--operation", share.text, OPERATIONS), "weight": share.weight}
@@ -64,7 +64,7 @@ def parse_block_sizes(text: str) -> tuple[BlockSizeShare, ...]:
     """The block sizes of ``4KiB``, or of ``4KiB:80,64KiB:20``."""
     largest = 2**30
     sizes = []
-    for share in parse_mix("--block-size", text):
+    for share in _parse_mix("--block-size", text):
         size = located("--block-size", parse_bytes, share.text)
         if not 1 <= size <= largest:
             do = "choose from 1 B to 1GiB"
@@ -73,7 +73,7 @@ def parse_block_sizes(text: str) -> tuple[BlockSizeShare, ...]:
     return tuple(sizes)
 
 
-def parse_mix(option: str, text: str) -> list[Share]:
+def _parse_mix(option: str, text: str) -> list[Share]:
     """The parts of ``a:70,b:30``; a part without a weight has 1."""
     shares = []
     for part in text.split(","):

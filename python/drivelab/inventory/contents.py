@@ -74,10 +74,10 @@ def all_signatures(name: str, paths: SystemPaths = SYSTEM) -> tuple[str, ...]:
     """
     with device_reader(name, paths) as read_at:
         found = find_signatures(read_at, _size_bytes(name, paths))
-    return tuple(dict.fromkeys((*told_by_wipefs(name, paths), *found)))
+    return tuple(dict.fromkeys((*_told_by_wipefs(name, paths), *found)))
 
 
-def told_by_wipefs(name: str, paths: SystemPaths = SYSTEM) -> tuple[str, ...]:
+def _told_by_wipefs(name: str, paths: SystemPaths = SYSTEM) -> tuple[str, ...]:
     """What wipefs recognises on a device now; nothing where it is not installed."""
     return tuple(wipefs.parse(run_tool(wipefs.command(device_node(name, paths))).text))
 

@@ -78,7 +78,7 @@ def list_drives(paths: SystemPaths = SYSTEM, *, show_all: bool = False, ask_tool
     ask_tools : bool
         Whether to ask lsblk, smartctl and the like; without them only sysfs is read.
     """
-    names = [name for name in drive_names(paths) if show_all or is_of_interest(name, paths)]
+    names = [name for name in drive_names(paths) if show_all or _is_of_interest(name, paths)]
     return read_drives(names, paths, ask_tools=ask_tools)
 
 
@@ -108,7 +108,7 @@ def drive_names(paths: SystemPaths = SYSTEM) -> list[str]:
     return found
 
 
-def is_of_interest(name: str, paths: SystemPaths = SYSTEM) -> bool:
+def _is_of_interest(name: str, paths: SystemPaths = SYSTEM) -> bool:
     """Whether a drive is listed without being asked for: it has a medium and is not mere memory."""
     return read_int(directory_of(name, paths) / "size") > 0 and transport_of(name, paths) not in ("zram", "ram")
 
@@ -151,7 +151,7 @@ def _drive(
         size_bytes=read_int(block / "size") * SECTOR_BYTES,
         is_rotational=read_flag(queue / "rotational"),
         transport=transport,
-        virtual=virtual_kind(transport, kernel.vendor, model),
+        virtual=_virtual_kind(transport, kernel.vendor, model),
         link=_link(name, kernel, told.smartctl, paths),
         logical_block_size_bytes=read_int(queue / "logical_block_size", 512),
         physical_block_size_bytes=read_int(queue / "physical_block_size", 512),
@@ -203,16 +203,8 @@ def _finished(drive: DriveFacts, all_drives: list[DriveFacts]) -> DriveFacts:
     return replace(drive, notes=tuple(notes_on(drive, all_drives)), touch=judge(drive))
 
 
-def virtual_kind(transport: str, vendor: str | None, model: str | None) -> str:
-    """What kind of virtual drive it is, in a few words; empty for one that looks physical.
-
-    Parameters
-    ----------
-    transport : str
-        As `transport_of` tells it.
-    vendor, model : str or None
-        Of the drive.
-    """
+def _virtual_kind(transport: str, vendor: str | None, model: str | None) -> str:
+    """What kind of virtual drive it is, in a few words; empty for one that looks physical."""
     named = f"{vendor or ''} {model or ''}".lower()
     maker = next((maker for text, maker in _BY_NAME if text in named), "")
     kind = _BY_TRANSPORT.get(transport, "")

@@ -56,11 +56,11 @@ def read_smart(drive: DriveFacts) -> SmartFacts:
     logs = () if drive.transport == "nvme" else _LOGS
     output = ask_drive((*_SMARTCTL, *logs, str(node)), node, timeout_s=TIMEOUT_S)
     document = parse_object(output.text)
-    found, reason = gathered_from(document)
+    found, reason = _gathered_from(document)
     reason = output.reason or (reason if document else "smartctl printed no JSON (before version 7.0 it cannot)")
     if drive.transport == "nvme":
         found, reason = _with_nvme_logs(node, found, reason)
-    return nothing_known(drive.name, reason) if found is None else with_derived_endurance(found.facts(drive.name))
+    return nothing_known(drive.name, reason) if found is None else _with_derived_endurance(found.facts(drive.name))
 
 
 def read_all_smart(drives: Sequence[DriveFacts]) -> list[SmartFacts]:
@@ -69,10 +69,10 @@ def read_all_smart(drives: Sequence[DriveFacts]) -> list[SmartFacts]:
         return list(pool.map(read_smart, drives))
 
 
-def gathered_from(document: Mapping[str, Any]) -> tuple[Gathered | None, str]:
+def _gathered_from(document: Mapping[str, Any]) -> tuple[Gathered | None, str]:
     """What smartctl's JSON tells; None and the reason when it tells nothing."""
     gatherer = _GATHERERS.get(str(section(document, "device").get("protocol")))
-    if is_asleep(document):
+    if _is_asleep(document):
         return None, "the drive sleeps, and was not woken"
     if gatherer is None or not any(section(document, name) for name in _HEALTH_SECTIONS):
         messages = rows(section(document, "smartctl"), "messages")
@@ -82,7 +82,7 @@ def gathered_from(document: Mapping[str, Any]) -> tuple[Gathered | None, str]:
     return gatherer(document), ""
 
 
-def is_asleep(document: Mapping[str, Any]) -> bool:
+def _is_asleep(document: Mapping[str, Any]) -> bool:
     """Whether smartctl left the drive alone because it was asleep."""
     messages = [str(row.get("string")) for row in rows(section(document, "smartctl"), "messages")]
     return any(message.startswith("Device is in ") and "exit(" in message for message in messages)
@@ -139,7 +139,7 @@ def _ask_nvme(node: Path, *words: str) -> tuple[dict[str, Any], str]:
     return {}, f"nvme {' '.join(names)} printed no JSON"
 
 
-def with_derived_endurance(facts: SmartFacts) -> SmartFacts:
+def _with_derived_endurance(facts: SmartFacts) -> SmartFacts:
     """The facts with an endurance: bytes written by hosts over the share of life that this used up.
 
     The drive's estimate of its wear is in whole percents, and no standard says

@@ -22,7 +22,7 @@ def judge(drive: DriveFacts) -> Touchability:
     Touchability
         Before anything is written, `require_erase_consent` looks again, and closer.
     """
-    uses = tuple(uses_in(drive.use))
+    uses = tuple(_uses_in(drive.use))
     if uses:
         return Touchability("in_use", uses)
     if drive.size_bytes == 0:
@@ -37,7 +37,7 @@ def judge(drive: DriveFacts) -> Touchability:
     return Touchability("free", ("nothing was recognised on it",), drive.erase_name)
 
 
-def uses_in(use: BlockUse) -> Iterator[str]:
+def _uses_in(use: BlockUse) -> Iterator[str]:
     """Every present use of a device and of what lies on it, in words."""
     for layer in use.walk():
         for place in layer.mount_points:

@@ -60,7 +60,7 @@ def usage_of(
     directory = directory_of(name, paths)
     above = dict.fromkeys((*partitions_of(name, paths), *holders_of(name, paths), *loops_over(name, paths)))
     size_bytes = read_int(directory / "size") * SECTOR_BYTES
-    mounts = mounts_of_device(name, users.mounts, paths)
+    mounts = _mounts_of_device(name, users.mounts, paths)
     mounted = tuple(dict.fromkeys(mount.mount_point for mount in mounts))
     found = contents_of(name, listed, paths) if size_bytes else Contents("")
     if found.kind is None and mounts:
@@ -81,7 +81,7 @@ def usage_of(
     )
 
 
-def mounts_of_device(name: str, mounts: tuple[Mount, ...], paths: SystemPaths = SYSTEM) -> list[Mount]:
+def _mounts_of_device(name: str, mounts: tuple[Mount, ...], paths: SystemPaths = SYSTEM) -> list[Mount]:
     """The mounts of a device, in the order of the mount table."""
     number = read_text(directory_of(name, paths) / "dev")
     return [
@@ -103,7 +103,7 @@ def _other_uses(name: str, mounted: tuple[str, ...], users: Users, paths: System
     members = btrfs_members(name, paths)
     if members and not mounted:
         uses.append(f"mounted btrfs file system of {', '.join(members)}")
-    elsewhere = dict.fromkeys(mount.mount_point for mount in mounts_of_device(name, users.foreign_mounts, paths))
+    elsewhere = dict.fromkeys(mount.mount_point for mount in _mounts_of_device(name, users.foreign_mounts, paths))
     if elsewhere and not mounted:
         uses.append(f"mounted on {', '.join(elsewhere)} outside this container")
     elif not mounted and not members:

@@ -90,12 +90,12 @@ def cells_of(experiment: Experiment, *, quick: bool) -> tuple[Cell, ...]:
                 cell = _cell(workload, combination, patterns, quick=quick)
                 if cell is not None:
                     title = titled([one.title or one.name for one in unit], unit.index(workload))
-                    found = replace(cell, title=title, together=together_of(unit))
+                    found = replace(cell, title=title, together=_together_of(unit))
                     cells.setdefault((cell.workload, tuple(cell.levels.items())), found)
     return tuple(cells.values())
 
 
-def together_of(unit: Sequence[ExperimentWorkload]) -> tuple[str, ...]:
+def _together_of(unit: Sequence[ExperimentWorkload]) -> tuple[str, ...]:
     """Names of the workloads that run at the same time; empty for one that runs alone."""
     return tuple(workload.name for workload in unit) if len(unit) > 1 else ()
 

@@ -81,7 +81,7 @@ def gather(run: StoredRun, answer: RunAnswer | None = None, explanations: Sequen
         trial_count=trial_count,
         reference_count=reference_count,
         answer=answer or RunAnswer(),
-        traced=traced_combinations(run, told, [_short_label(_row_of(one), record) for one in told]),
+        traced=_traced_combinations(run, told, [_short_label(_row_of(one), record) for one in told]),
     )
 
 
@@ -270,21 +270,10 @@ def _question(record: RunRecord) -> str:
     return f"{' against '.join(map(shortened, names))}: {lower}{question[1:]}"
 
 
-def traced_combinations(
+def _traced_combinations(
     run: StoredRun, explanations: Sequence[Explanation], short_labels: Sequence[str] = ()
 ) -> tuple[TracedCombination, ...]:
-    """What was traced, each with a label of its own; no row of it is read yet.
-
-    Parameters
-    ----------
-    short_labels : sequence of str
-        What each changed, in a design in which each changes one thing; otherwise empty.
-
-    Raises
-    ------
-    DrivelabError
-        S506: a table of the run is damaged.
-    """
+    """What was traced, each with a label of its own; no row of it is read yet."""
     labels = labels_told_apart(explanations, short_labels)
     return tuple(
         TracedCombination(

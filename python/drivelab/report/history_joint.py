@@ -54,7 +54,7 @@ def joint_of_history(history: History) -> Joint:
         title=f"{history.target} over time",
         question=f"What did {history.target} give over time?",
         sentences=tuple(sentences(history)),
-        tables=(*([ends_table(history.rows)] if history.has_numbers else []), history_table(history.rows)),
+        tables=(*([ends_table(history.rows)] if history.has_numbers else []), _history_table(history.rows)),
         figures=(figure,) if figure else (),
         flat_key=RUNS,
     )
@@ -227,7 +227,7 @@ def _number_columns() -> tuple[TableColumn, ...]:
     return tuple(TableColumn(" ".join(head), is_number=True) for head in HEADS.values())
 
 
-def history_table(rows: Sequence[HistoryRow]) -> Table:
+def _history_table(rows: Sequence[HistoryRow]) -> Table:
     """One row for each run, the oldest first, with what changed before it."""
     has_numbers = any(row.numbers for row in rows)
     heads = (TableColumn("when (UTC)"), TableColumn("fit?" if has_numbers else "experiment"), TableColumn("conduct"))

@@ -111,7 +111,7 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
             replace(table, is_asked=table.is_asked or table.key.startswith(DRIVES_BESIDE)) for table in tables
         )
         tables = (*round_tables(run.answer.rounds), *burst_tables(run.answer.buckets), *tables)
-        figures = (*figures_of_rounds(run), *figures)
+        figures = (*_figures_of_rounds(run), *figures)
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))
     phases = _of_phases(runs, sets, drives) if runs else None
@@ -153,7 +153,7 @@ def own_sentences(run: ReportContent) -> tuple[str, ...]:
     return answer_of(run.verdict, run.trials, run.findings, answer_sentences(run), missing).told
 
 
-def figures_of_rounds(run: ReportContent) -> tuple[Figure, ...]:
+def _figures_of_rounds(run: ReportContent) -> tuple[Figure, ...]:
     """What the rounds of an experiment with phases look like; none of any other."""
     rounds = run.answer.rounds
     asked = run.experiment.get("figures", ())

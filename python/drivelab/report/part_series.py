@@ -64,7 +64,7 @@ def part_series(traced: TracedCombination, columns_at_most: int) -> PartSeries |
     """The parts over the course of the first traced pass; None when no operation was stored."""
     passes = traced.operations[:1]
     begin, end, count = 0, 0, 0
-    for batch in operation_batches(traced, passes, ("start_ns",)):
+    for batch in _operation_batches(traced, passes, ("start_ns",)):
         starts = _column(batch, "start_ns")
         low, high = int(starts.min()), int(starts.max())
         begin, end = (low, high) if not count else (min(begin, low), max(end, high))
@@ -77,7 +77,7 @@ def part_series(traced: TracedCombination, columns_at_most: int) -> PartSeries |
     counts, slowest = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
     names = [f"{part}_ns" for part in shown_parts(traced)]
     sums = np.zeros((len(names), columns), np.int64)
-    for batch in operation_batches(traced, passes, ("start_ns", _LATENCY, *names)):
+    for batch in _operation_batches(traced, passes, ("start_ns", _LATENCY, *names)):
         place = (_column(batch, "start_ns") - begin) // width_ns
         counts += np.bincount(place, minlength=columns)
         np.maximum.at(slowest, place, _column(batch, _LATENCY))
@@ -91,7 +91,7 @@ def part_series(traced: TracedCombination, columns_at_most: int) -> PartSeries |
 def part_histograms(traced: TracedCombination) -> dict[str, Histogram]:
     """How each part is distributed in all passes, by its name, and ``latency``; empty when no operation was stored."""
     found = {name: _Counted() for name in ("latency", *shown_parts(traced))}
-    for batch in operation_batches(traced, traced.operations, [f"{name}_ns" for name in found]):
+    for batch in _operation_batches(traced, traced.operations, [f"{name}_ns" for name in found]):
         for name, counted in found.items():
             counted.add(_column(batch, f"{name}_ns"))
     return {name: counted.histogram() for name, counted in found.items() if counted.count}
@@ -102,16 +102,10 @@ def zero_share(histogram: Histogram) -> float:
     return float(histogram.count[histogram.bucket == 0].sum() / max(1, histogram.total_count))
 
 
-def operation_batches(
+def _operation_batches(
     traced: TracedCombination, passes: Sequence[StoredRecords], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of the operations that are explained; no batch is empty.
-
-    Raises
-    ------
-    DrivelabError
-        S506: a file of them cannot be read.
-    """
+    """Rows of the operations that are explained; no batch is empty."""
     name = traced.explanation.operation
     code = OPERATION_NAMES.index(name) if name in OPERATION_NAMES else None
     for batch in (batch for one in passes for batch in one.batches(("operation", *columns))):

@@ -75,12 +75,12 @@ def residency(path: str, *, start_bytes: int = 0, length_bytes: int = 0) -> Resi
     except OSError as error:
         return Residency("", f"cannot open it for reading: {error.strerror}")
     try:
-        return residency_of(descriptor, start_bytes, length_bytes)
+        return _residency_of(descriptor, start_bytes, length_bytes)
     finally:
         os.close(descriptor)
 
 
-def residency_of(descriptor: int, start_bytes: int = 0, length_bytes: int = 0) -> Residency:
+def _residency_of(descriptor: int, start_bytes: int = 0, length_bytes: int = 0) -> Residency:
     """How much of a range of an open file is in the page cache."""
     asked = _CachestatRange(start_bytes, length_bytes)
     answer = _Cachestat()
@@ -155,7 +155,7 @@ def read_into_page_cache(path: str, start_bytes: int = 0, length_bytes: int = 0)
                 at += taken
         except OSError as error:
             return Residency("", f"cannot be read at byte {at}: {error.strerror}")
-        return residency_of(descriptor, start_bytes, length_bytes)
+        return _residency_of(descriptor, start_bytes, length_bytes)
     finally:
         os.close(descriptor)
 
@@ -178,6 +178,6 @@ def drop_from_page_cache(path: str) -> Residency:
             # a read-only file system has nothing to write out
             pass
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        return residency_of(descriptor)
+        return _residency_of(descriptor)
     finally:
         os.close(descriptor)

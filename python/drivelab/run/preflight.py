@@ -71,7 +71,7 @@ def require_possible(plan: Plan, targets: Mapping[str, TargetFacts], consent: Co
     if plan.trace:
         require_traceable([targets[target.label] for target in plan.targets], plan.trace)
     # consent first: whoever may not touch the drive need not know more
-    try_file_systems(dict.fromkeys(step.filesystem for step in plan.steps if step.filesystem is not None))
+    _try_file_systems(dict.fromkeys(step.filesystem for step in plan.steps if step.filesystem is not None))
 
 
 def require_issuable(plan: Plan) -> None:
@@ -125,16 +125,10 @@ def _refuse_risk(plan: Plan, target: PlannedTarget, facts: TargetFacts) -> None:
         raise DrivelabError("C212", what, where=target.text)
 
 
-def try_file_systems(levels: Iterable[FileSystemLevel]) -> None:
+def _try_file_systems(levels: Iterable[FileSystemLevel]) -> None:
     """Return only if every file system can be made and mounted with its options, tried on a small loop device.
 
     Which options a kernel takes depends on its version and on how it was built, so each combination is tried.
-
-    Raises
-    ------
-    DrivelabError
-        R403: mkfs or the kernel refuses an option; the error names the level.
-        R405: there is no room to try it.
     """
     wanted = [level for level in levels if level.type != "raw"]
     if not wanted:

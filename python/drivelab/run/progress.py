@@ -154,7 +154,7 @@ class RunProgress:
 
     def done(self, number: int, summary: TrialSummary) -> None:
         """A step was measured and stored."""
-        self._end_step(number, found_text(summary), estimate_texts(summary) or ["nothing completed"])
+        self._end_step(number, found_text(summary), _estimate_texts(summary) or ["nothing completed"])
 
     def failed(self, number: int, error: DrivelabError) -> None:
         """A step gave no result."""
@@ -236,7 +236,7 @@ def share_done(limits: Limits, progress: Progress) -> float:
     return min(1.0, share) if share > by_time else 0.0
 
 
-def estimate_texts(summary: TrialSummary) -> list[str]:
+def _estimate_texts(summary: TrialSummary) -> list[str]:
     """The numbers of a trial that a person watches for, the most important first; of a mix those of each operation."""
     found = summary.estimates
     texts = []

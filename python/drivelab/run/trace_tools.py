@@ -25,19 +25,8 @@ from drivelab.trace.operations_of import operations_of
 _MAPPED = ("ext2", "ext3", "ext4", "xfs", "f2fs")
 
 
-def join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: TargetFacts) -> JoinedTrace:
-    """Operations and events of a traced pass.
-
-    Parameters
-    ----------
-    run : EngineRun
-        What the engine found, with a record of every I/O and the ids of its threads.
-
-    Raises
-    ------
-    DrivelabError
-        R441: nothing was issued. B901 to B912: the recording cannot be read, or is of something else.
-    """
+def _join_pass(files: Sequence[Path], run: EngineRun, workload: Workload, facts: TargetFacts) -> JoinedTrace:
+    """Operations and events of a traced pass."""
     if run.records is None:
         raise DrivelabError("R441", "the traced pass issued nothing", where=workload.target.path)
     threads = {int(thread["job"]): int(thread["thread_id"]) for thread in run.summary["threads"]}
@@ -80,7 +69,7 @@ def _without_journal(operations: pa.Table) -> pa.Table:
     return operations
 
 
-TRACE_TOOLS = TraceTools(collect=collected_trace, join=join_pass, environment=trace_environment)
+TRACE_TOOLS = TraceTools(collect=collected_trace, join=_join_pass, environment=trace_environment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ class _Pass:
         threads = [int(thread["thread_id"]) for thread in run.summary["threads"]]
         kernel = counts_between(*counters)
         timed = int(self.measured.engine["all_phases"].get("write", {}).get("count", 0))
-        facts = commands_of_events(events, conduct.device, threads, operations) | {
+        facts = _commands_of_events(events, conduct.device, threads, operations) | {
             "writes_counted": kernel[0].writes if kernel else None,
             "flushes_counted": kernel[0].flushes if kernel else None,
             "flushes_per_operation_timed": timed_flushes_per_operation(self.trial.facts, timed, self.measured.devices),
@@ -272,25 +272,8 @@ def _note(run: EngineRun) -> str:
     return f"the traced pass ended early: {first['operation']} failed with {first['name']}"
 
 
-def commands_of_events(events: pa.Table, device: str, threads: Collection[int], operations: int) -> dict[str, Any]:
-    """Counts of the commands of a trace, and the same per operation.
-
-    Parameters
-    ----------
-    events : pyarrow.Table
-        One row per bio and per command (``docs/data_format.md``).
-    device : str
-        Kernel name of the traced disk.
-    threads : collection of int
-        Ids of the jobs' threads: their commands, and the kernel's, are no other program's.
-    operations : int
-        Writes of the program in the traced pass.
-
-    Returns
-    -------
-    dict
-        As `drivelab.run.counting_pass.counts_json`.
-    """
+def _commands_of_events(events: pa.Table, device: str, threads: Collection[int], operations: int) -> dict[str, Any]:
+    """Counts of the commands of a trace, and the same per operation."""
     commands = events.filter(pc.equal(events["kind"], "command")).select(["class", "bytes", "pid", "process"])
     return counts_json(count_requests(device, _requests(commands, threads)), operations)
 

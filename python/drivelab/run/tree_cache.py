@@ -38,10 +38,10 @@ def drop_cached(workload: Workload) -> dict[str, Any]:
     if workload.tree is None:
         left = [drop_from_page_cache(opened) for opened in workload.target.all_opened_by]
         return {"dropped_page_cache": asdict(in_all(left))}
-    return {"dropped_page_cache": asdict(drop_names_and_inodes())}
+    return {"dropped_page_cache": asdict(_drop_names_and_inodes())}
 
 
-def drop_names_and_inodes() -> Residency:
+def _drop_names_and_inodes() -> Residency:
     """How all names, inodes and pages that nobody uses were dropped from memory: there is no call for some of them."""
     # what is not written yet stays
     os.sync()

@@ -44,7 +44,7 @@ class Places:
     of_root: Path | None = None
 
 
-def lock_places() -> Places:
+def _lock_places() -> Places:
     """Where the locks of this user lie."""
     if os.geteuid() == 0:
         return Places(LOCKS)
@@ -70,7 +70,7 @@ def held_drives(drives: Iterable[DriveFacts], *, alone: bool, places: Places | N
         C211: another run has a drive for itself, or this one needs it for
         itself and another is measuring it. R409: no lock can be had.
     """
-    places = places or lock_places()
+    places = places or _lock_places()
     with ExitStack() as held:
         for name, drive in {_lock_name(drive): drive for drive in drives}.items():
             if places.of_root is not None:

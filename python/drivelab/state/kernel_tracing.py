@@ -123,20 +123,14 @@ def undo_block_trace(device: str, interface: str, boot: str) -> str:
         if interface == "switch":
             switch.write_text("0")
         else:
-            take_down(device)
+            _take_down(device)
     except OSError as error:
         raise DrivelabError("R406", f"its trace cannot be ended: {error.strerror}", where=f"/dev/{device}") from error
     return f"ended the trace of {device}"
 
 
-def take_down(device: str) -> None:
-    """Stop and remove the trace of a device that was armed by the block trace interface.
-
-    Raises
-    ------
-    OSError
-        There is none, or it cannot be removed.
-    """
+def _take_down(device: str) -> None:
+    """Stop and remove the trace of a device that was armed by the block trace interface."""
     descriptor = os.open(f"/dev/{device.replace('!', '/')}", os.O_RDONLY | os.O_NONBLOCK)
     try:
         # it may have been stopped already

@@ -25,7 +25,7 @@ def mark_as_made(descriptor: int) -> None:
         os.setxattr(descriptor, _MARK, _text(descriptor).encode())
 
 
-def was_made_here(descriptor: int) -> bool:
+def _was_made_here(descriptor: int) -> bool:
     """Whether drivelab made an open file, and nobody has changed it since."""
     try:
         return os.getxattr(descriptor, _MARK) == _text(descriptor).encode()
@@ -47,7 +47,7 @@ def require_overwritable(path: Path, descriptor: int, *, may_overwrite_file: boo
         what = f"{path} is the file beneath {', '.join(loops)}"
         do = f"name another file, or if nothing uses it: losetup --detach /dev/{loops[0]}"
         raise DrivelabError("C204", what, where=f"{path}; nothing was written", do=do)
-    if found.st_size and not may_overwrite_file and not was_made_here(descriptor):
+    if found.st_size and not may_overwrite_file and not _was_made_here(descriptor):
         raise DrivelabError("C220", f"{path} exists, and its contents would be destroyed", where=str(path))
 
 
@@ -68,7 +68,7 @@ class FileInPlace:
     def __init__(self, directory: HeldDirectory, name: str, flags: int = os.O_RDONLY) -> None:
         self.path = directory.path / name
         self.descriptor = directory.open_file(name, flags)
-        self._is_ours = was_made_here(self.descriptor)
+        self._is_ours = _was_made_here(self.descriptor)
         self._is_given_up = False
 
     @property

@@ -161,7 +161,7 @@ def _take(path: Path, *, is_trusted: bool) -> Journal | None:
         if journal is not None or not path.exists() or _writer_lives(path):
             return journal
         if time.monotonic() - begun > _PATIENCE_S:
-            holder = journal_holder(path)
+            holder = _journal_holder(path)
             if holder is None or not holder.puts_back or time.monotonic() - begun > _PATIENCE_WITH_RESTORE_S:
                 raise _still_held(path, holder)
         time.sleep(0.05)
@@ -220,7 +220,7 @@ class JournalHolder:
     puts_back: bool
 
 
-def journal_holder(path: Path) -> JournalHolder | None:
+def _journal_holder(path: Path) -> JournalHolder | None:
     """The process that holds the lock of a journal; None when there is none, or none that this user may see."""
     try:
         status = path.stat()

@@ -41,7 +41,7 @@ class Discarded:
     commands: int | None
 
 
-def discard_reason(name: str, paths: SystemPaths = SYSTEM) -> str:
+def _discard_reason(name: str, paths: SystemPaths = SYSTEM) -> str:
     """Why a block device cannot be discarded; empty when it can."""
     queue = directory_of(disk_of(name, paths), paths) / "queue"
     if read_int(queue / "discard_max_bytes") > 0:
@@ -71,7 +71,7 @@ def discard_device(target: TargetFacts, journal: Journal, paths: SystemPaths = S
     4.12 promises zeroes, so nothing is read back.
     """
     name = require_same_identity(target, paths)
-    reason = discard_reason(name, paths)
+    reason = _discard_reason(name, paths)
     if reason:
         raise DrivelabError("R410", f"{target.path} cannot be discarded: {reason}", where=target.text)
     node = str(device_node(name, paths))

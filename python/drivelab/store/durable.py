@@ -83,7 +83,7 @@ class AsideFile:
         self._path = path
         self._inside = inside
         try:
-            self._directory = parent_of(path, inside)
+            self._directory = _parent_of(path, inside)
             try:
                 self._refuse_special()
                 self._file = HeldFile(self._directory, aside_name(path.name))
@@ -126,14 +126,8 @@ class AsideFile:
         raise DrivelabError("S501", what, where=str(self._path.parent), do="name a file, or a new one")
 
 
-def parent_of(path: Path, inside: HeldDirectory | None = None) -> HeldDirectory:
-    """The directory of a file, held open; below `inside` through no link.
-
-    Raises
-    ------
-    OSError
-        It is not there, or a link is.
-    """
+def _parent_of(path: Path, inside: HeldDirectory | None = None) -> HeldDirectory:
+    """The directory of a file, held open; below `inside` through no link."""
     if inside is None:
         return HeldDirectory.open_trusted(path.parent)
     directory = inside

@@ -102,7 +102,7 @@ def trace_sink(directory: HeldDirectory, trial: str) -> Iterator[TraceSink]:
         S501, S502, S503: the run directory cannot be written.
     """
     try:
-        remove_trace(directory, trial)
+        _remove_trace(directory, trial)
         sink = TraceSink(directory, trial)
     except OSError as error:
         raise storage_error(error, directory.path / layout.RECORDINGS / trial) from error
@@ -111,13 +111,13 @@ def trace_sink(directory: HeldDirectory, trial: str) -> Iterator[TraceSink]:
     except BaseException:
         # on a full disk the room is for the trial itself
         with suppress(OSError):
-            remove_trace(directory, trial)
+            _remove_trace(directory, trial)
         raise
     finally:
         sink.close()
 
 
-def remove_trace(directory: HeldDirectory, trial: str) -> None:
+def _remove_trace(directory: HeldDirectory, trial: str) -> None:
     """Remove what is stored of the trace of a trial: the operations first, by which readers know of it."""
     for folder in TABLES:
         if directory.mode(folder) is not None:

@@ -35,7 +35,7 @@ CODE = "throughput-swings"
 
 def find(evidence: TrialEvidence) -> list[Finding]:
     """A throughput that repeats itself at least three times, with its period and its two levels."""
-    swing = swing_of_trial(evidence)
+    swing = _swing_of_trial(evidence)
     if swing is None:
         return []
     low, high = (format_rate_bytes_per_s(rate) for rate in (swing.low_bytes_per_s, swing.high_bytes_per_s))
@@ -55,7 +55,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     return [Finding(CODE, "warning", text, evidence.name, facts, advice)]
 
 
-def swing_of_trial(evidence: TrialEvidence) -> Swing | None:
+def _swing_of_trial(evidence: TrialEvidence) -> Swing | None:
     """How the throughput of a trial swings; None where it does not, or nothing of the kind can be told."""
     if evidence.is_null or writes_until_one_sync(evidence.measured):
         return None
@@ -121,7 +121,7 @@ def throughput_swing(series: IntervalBytes) -> Swing | None:
     group = -(-rates.size // _ELEMENTS_MAX)
     while True:
         means = add_up_groups(rates, group) / group
-        period = repeating_period(means)
+        period = _repeating_period(means)
         if period:
             return _swing(means, period, group * float(series.duration_ns[0]))
         group *= 2
@@ -129,14 +129,8 @@ def throughput_swing(series: IntervalBytes) -> Swing | None:
             return None
 
 
-def repeating_period(series: Floats) -> float:
-    """After how many elements a series repeats itself; 0 where it does not.
-
-    Parameters
-    ----------
-    series : ndarray of float64, shape (n,)
-        In order of time.
-    """
+def _repeating_period(series: Floats) -> float:
+    """After how many elements a series repeats itself; 0 where it does not."""
     n = series.shape[0]
     covariance = autocovariance(series)
     if covariance[0] <= 1e-18 * float(series.mean()) ** 2:

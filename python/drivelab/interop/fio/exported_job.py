@@ -132,7 +132,7 @@ def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     moved: Counter[tuple[int, str]] = Counter()
     longest_ms: dict[tuple[int, str], int] = {}
     for job in jobs:
-        for direction in directions_of(job):
+        for direction in _directions_of(job):
             key = job["groupid"], direction
             moved[key] += job[direction]["io_bytes"]
             longest_ms[key] = max(longest_ms.get(key, 0), job[direction]["runtime"])
@@ -143,15 +143,15 @@ def with_shares(jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             return 0.0
         return min(100.0, 100.0 * float(job[direction]["bw_mean"]) / (moved[key] * 1000 / longest_ms[key] / 1024))
 
-    return [job | {name: job[name] | {"bw_agg": share(job, name)} for name in directions_of(job)} for job in jobs]
+    return [job | {name: job[name] | {"bw_agg": share(job, name)} for name in _directions_of(job)} for job in jobs]
 
 
-def directions_of(job: Mapping[str, Any]) -> tuple[str, ...]:
+def _directions_of(job: Mapping[str, Any]) -> tuple[str, ...]:
     """The directions that a result tells of: read, write and trim, or mixed, or all of them."""
     return tuple(name for name in (*_DIRECTIONS, MIXED) if name in job)
 
 
-def disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
+def _disk_utilisation(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
     """The object ``disk_util`` of fio: what each device executed in all of some trials; times in ms, ``util`` in %."""
     found: dict[str, dict[str, Any]] = {}
     groups = _at_the_same_time(measured)
@@ -199,7 +199,7 @@ def document_of(
         "time": at.strftime("%a %b %d %H:%M:%S %Y"),
         "global options": {},
         "jobs": with_shares(jobs),
-        "disk_util": disk_utilisation(measured),
+        "disk_util": _disk_utilisation(measured),
     }
 
 

@@ -43,7 +43,7 @@ def latency_stats(histogram: Histogram | None, percentiles: Sequence[float] = ()
         bucket = buckets_of(bucket_low_ns(histogram.bucket).astype(np.int64))
         filled, place = np.unique(bucket, return_inverse=True)
         counts = np.bincount(place, weights=histogram.count).astype(np.int64)
-        found["bins"] = dict(zip(map(str, bucket_values_ns(filled)), counts.tolist(), strict=True))
+        found["bins"] = dict(zip(map(str, _bucket_values_ns(filled)), counts.tolist(), strict=True))
     return found
 
 
@@ -54,7 +54,7 @@ def buckets_of(ns: Integers) -> Integers:
     return np.minimum(np.where(above > 0, in_octave, ns), BUCKETS - 1).astype(np.int64)
 
 
-def bucket_values_ns(bucket: Integers) -> list[int]:
+def _bucket_values_ns(bucket: Integers) -> list[int]:
     """The latencies that buckets of fio stand for: their middles, but for the first ones, which are one number each."""
     above = np.maximum((bucket >> _BUCKET_BITS) - 1, 0)
     middle = (1 << above + _BUCKET_BITS) + ((bucket % _IN_OCTAVE + 0.5) * (1 << above)).astype(np.int64)

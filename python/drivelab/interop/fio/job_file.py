@@ -138,7 +138,7 @@ def read_settings(section: Section, environment: Environment) -> list[Setting]:
 
 
 def _read(section: Section, scope: _Scope, environment: Environment, warnings: dict[Warned, None]) -> None:
-    texts = [(substituted(line, environment), line) for line in section.lines]
+    texts = [(_substituted(line, environment), line) for line in section.lines]
     names = {id(line): text.partition("=")[0].strip() for text, line in texts}
 
     def order(pair: tuple[str, Line]) -> int:
@@ -159,7 +159,7 @@ def _read(section: Section, scope: _Scope, environment: Environment, warnings: d
 
 def _refusal(text: str, mistake: ValueMistake, line: Line, environment: Environment) -> DrivelabError:
     """Why a value cannot be read: the variable that is not set, if one stands in it."""
-    unset = unset_variables(line, environment)
+    unset = _unset_variables(line, environment)
     if unset:
         shown = _shortened(line.text)
         names = " and ".join(dict.fromkeys(unset))
@@ -203,16 +203,11 @@ def unknown_option_advice(name: str) -> str:
     return "drivelab does not know it" + (f"; did you mean {like}?" if like and like != name else "")
 
 
-def substituted(line: Line, environment: Environment) -> str:
+def _substituted(line: Line, environment: Environment) -> str:
     """The text of an option with variables and keywords replaced.
 
     A variable that is not set is empty. Where a keyword was replaced, a value
     with an operator is calculated in whole numbers.
-
-    Raises
-    ------
-    DrivelabError
-        U032: arithmetic that makes no sense.
     """
     text = _VARIABLE.sub(lambda match: environment.variables.get(match[1], ""), line.text)
     replaced = _with_keywords(text, environment)
@@ -227,7 +222,7 @@ def substituted(line: Line, environment: Environment) -> str:
         raise DrivelabError("U032", what, where=str(line.place), do="write the number itself") from None
 
 
-def unset_variables(line: Line, environment: Environment) -> list[str]:
+def _unset_variables(line: Line, environment: Environment) -> list[str]:
     """Variables of a line that are not set."""
     return [name for name in _VARIABLE.findall(line.text) if name not in environment.variables]
 

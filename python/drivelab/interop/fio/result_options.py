@@ -107,7 +107,7 @@ def asked_of(given: Mapping[str, str], *, is_whole: bool = True) -> Asked:
         "job_count": _count(options.get("numjobs", "1"), 1024),
         "direct": is_direct and engine != "mmap",
     }
-    fields |= meaning_of(options)
+    fields |= _meaning_of(options)
     fields |= _of_engine(options, engine, fields["queue_depth"], fields["job_count"])
     if not any(name in options for name in _PACED):
         fields["pacing"] = Pacing(kind="closed")
@@ -242,19 +242,8 @@ def _runtime_ns(options: Mapping[str, str]) -> int:
     return int(match[1]) * units[match[2] or "s"] if match else 0
 
 
-def meaning_of(given: Mapping[str, str]) -> dict[str, Any]:
-    """Operations, block sizes, access, durability and contents that options ask for, as fields of a workload.
-
-    Parameters
-    ----------
-    given : mapping of str to str
-        By fio's names, as the JSON has them.
-
-    Returns
-    -------
-    dict
-        Only what is known: nothing where an option cannot be understood that decides what is issued.
-    """
+def _meaning_of(given: Mapping[str, str]) -> dict[str, Any]:
+    """Operations, block sizes, access, durability and contents that options ask for, as fields of a workload."""
     options = _options_of(given)
     if options is None:
         return {}

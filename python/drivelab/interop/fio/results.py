@@ -138,7 +138,7 @@ def _printed(source: SourceText) -> tuple[list[_Run], list[str]]:
     """The runs of text that is no JSON, and what it leaves open."""
     # beside each other the text for people tells more
     is_short = is_terse(source.text) and not is_normal(source.text)
-    found = terse_documents(source.text) if is_short else printed_documents(source.text)
+    found = _terse_documents(source.text) if is_short else printed_documents(source.text)
     runs = [
         _Run(JsonFields(source, JsonDocument(value, begin, end), value), end, is_printed=True)
         for value, begin, end in found
@@ -290,7 +290,7 @@ def _options(fields: JsonFields) -> dict[str, str]:
     return {name: fields.text(name) for name in fields.values}
 
 
-def terse_documents(text: str) -> Iterator[tuple[dict[str, Any], int, int]]:
+def _terse_documents(text: str) -> Iterator[tuple[dict[str, Any], int, int]]:
     """The run that the terse lines of a text tell of as the JSON of fio, with where it begins and ends in the text."""
     lines = list(_LINE.finditer(text))
     jobs: list[dict[str, Any]] = []

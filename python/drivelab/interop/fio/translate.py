@@ -87,14 +87,8 @@ def _where(note: OptionNote) -> str:
     return f"{note.path}:{note.line}" if note.line else "fio's default"
 
 
-def engine_of(options: JobOptions) -> Engine:
-    """The engine of a job.
-
-    Raises
-    ------
-    DrivelabError
-        U034: no drive lab has it.
-    """
+def _engine_of(options: JobOptions) -> Engine:
+    """The engine of a job."""
     name = options.text("ioengine").split(":")[0].split(",")[0].strip()
     engine = ENGINES.get(name)
     if engine is None:
@@ -109,7 +103,7 @@ def _translated(
     options: JobOptions, turn: Turn, environment: Environment, known_bytes: dict[str, int]
 ) -> list[TranslatedJob]:
     options = with_sizes_in_bytes(options, environment)
-    engine = engine_of(options)
+    engine = _engine_of(options)
     _refuse_what_cannot_be(options)
     if engine.tree_operation:
         placed, keys, io = tree_placing(options), _tree_keys(options, engine), None
@@ -149,7 +143,7 @@ def _refuse_what_cannot_be(options: JobOptions) -> None:
         what = "read_iolog: a recording has a command of its own"
         if options.number("numjobs") > 1:
             what += f", which plays it once, and not for each of numjobs={options.number('numjobs')}"
-        raise options.refuse("read_iolog", what, do=replay_command(options))
+        raise options.refuse("read_iolog", what, do=_replay_command(options))
     if options.has("profile"):
         raise options.refuse("profile", "drivelab has no profiles", do="write the options themselves")
 
@@ -355,7 +349,7 @@ def _notes_of_file(jobs: Sequence[Job], translated: Iterable[TranslatedJob]) -> 
     return tuple(sorted(found.values(), key=lambda note: (note.path, note.line == 0, note.line)))
 
 
-def replay_command(options: JobOptions) -> str:
+def _replay_command(options: JobOptions) -> str:
     """``drivelab replay`` with what the job's options say of the recording: its target, pace, scale and depth."""
     target = options.text("replay_redirect") or options.text("filename") or options.text("directory") or "TARGET"
     words = ["drivelab", "replay", options.text("read_iolog"), target]

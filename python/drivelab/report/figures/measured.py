@@ -162,7 +162,7 @@ def factor_words(factor: str) -> str:
     return factor.replace("_", " ")
 
 
-def all_levels(one: Measured, without: Iterable[str] = ()) -> dict[str, str]:
+def _all_levels(one: Measured, without: Iterable[str] = ()) -> dict[str, str]:
     """Every level as text for people, without those of some factors."""
     left_out = set(without)
     found = {name: level_text(name, level) for name, level in one.levels.items()}
@@ -173,7 +173,7 @@ def all_levels(one: Measured, without: Iterable[str] = ()) -> dict[str, str]:
 def varying(items: Sequence[Measured], without: Iterable[str] = ()) -> list[str]:
     """Factors that have several levels among the items, the workload among them; absence counts as a level."""
     left_out = set(without)
-    levels = [all_levels(one, left_out) for one in items]
+    levels = [_all_levels(one, left_out) for one in items]
     names = list(dict.fromkeys(name for row in levels for name in row))
     found = [name for name in names if len({row.get(name) for row in levels}) > 1]
     workloads = {(one.source, one.observation.title or one.observation.workload) for one in items}
@@ -185,7 +185,7 @@ def level_of(one: Measured, factor: str) -> str:
     """The level of one factor for people; empty when it has none."""
     if factor == WORKLOAD:
         return one.observation.title or one.observation.workload
-    return all_levels(one).get(factor, "")
+    return _all_levels(one).get(factor, "")
 
 
 def levels_words(one: Measured, factors: Iterable[str]) -> str:

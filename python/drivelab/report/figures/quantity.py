@@ -95,7 +95,7 @@ def value_axis(scale: Scale, low: float, high: float, name: str = "", **more: An
 def factor_axis(factor: str, numbers: Sequence[float], **more: Any) -> dict[str, Any]:
     """The axis of a factor with its levels as ticks; logarithmic where they are positive and far apart."""
     unit = {"B": "unit at each tick", "ns": "unit at each tick", "": "1"}.get(FACTOR_UNITS.get(factor, ""))
-    is_log = is_log_factor(numbers)
+    is_log = _is_log_factor(numbers)
     words = f"{factor_words(factor)} [{unit or FACTOR_UNITS[factor]}{', log scale' if is_log else ''}]"
     ticks = sorted(set(numbers))
     every = -(-len(ticks) // 12)
@@ -109,7 +109,7 @@ def factor_axis(factor: str, numbers: Sequence[float], **more: Any) -> dict[str,
     )
 
 
-def is_log_factor(numbers: Sequence[float]) -> bool:
+def _is_log_factor(numbers: Sequence[float]) -> bool:
     """Whether the levels of a factor are best seen on a logarithmic axis."""
     return min(numbers) > 0 and max(numbers) >= 8 * min(numbers)
 

@@ -180,7 +180,7 @@ def _plot(
     data: list[Mapping[str, Any]] = []
     marks: list[Mapping[str, Any]] = []
     for place, (one, label, found) in enumerate(lines):
-        told, style = how_far_it_fell(one) if has_tenths else "", _style(label, place, unit.scale)
+        told, style = _how_far_it_fell(one) if has_tenths else "", _style(label, place, unit.scale)
         named = theme.escaped(f"{label}: {told}" if told else label)
         for number, (name, each) in enumerate(found):
             data.append(_line(style, name, each, axis, _drawn(place, named, is_first=number == 0)))
@@ -221,7 +221,7 @@ def _line(style: LineStyle, trial: str, series: _Series, axis: Axis, drawn: Mapp
     ) | dict(drawn)
 
 
-def how_far_it_fell(combination: CombinationResult) -> str:
+def _how_far_it_fell(combination: CombinationResult) -> str:
     """Last tenth over the first, which a narrow page keeps, and both: ``25 % (512 MB/s → 130 MB/s)``; may be empty."""
     names = ("throughput_first_tenth_bytes_per_s", "throughput_last_tenth_bytes_per_s")
     ratio = combination.metrics.get("throughput_last_over_first_ratio")

@@ -55,7 +55,7 @@ def ahead_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterator[s
         undecided = []
     for title, members in groups:
         if not (undecided and _is_undecided(members)):
-            yield ahead_sentence(title, members, names)
+            yield _ahead_sentence(title, members, names)
     if undecided:
         yield _undecided(undecided, len(groups), names)
 
@@ -112,16 +112,8 @@ def _listed(titles: Sequence[str]) -> str:
     return names_in_words(list(map(name_in, titles)))
 
 
-def ahead_sentence(title: str, members: Sequence[Contest], names: DriveNames) -> str:
-    """Who is ahead at one workload, on how many of its combinations, and how sure that is.
-
-    Parameters
-    ----------
-    title : str
-        The workload, as it stands within a sentence.
-    members : sequence of Contest
-        Its combinations of settings, of several drives.
-    """
+def _ahead_sentence(title: str, members: Sequence[Contest], names: DriveNames) -> str:
+    """Who is ahead at one workload, on how many of its combinations, and how sure that is."""
     return f"{_told(title, members, names)}{_left_out(members, names)}."
 
 

@@ -94,7 +94,7 @@ def work_words(explanation: Explanation) -> str:
         return "none"
     times = explanation.amplification
     is_more = times is not None and abs(times - 1) >= _AMPLIFIED_FROM
-    return ", ".join(told) + (f" ({amplification_words(times or 1.0)} what was asked)" if is_more else "")
+    return ", ".join(told) + (f" ({_amplification_words(times or 1.0)} what was asked)" if is_more else "")
 
 
 def asked_of_drive(explanation: Explanation) -> str:
@@ -121,7 +121,7 @@ def asked_of_drive(explanation: Explanation) -> str:
     return names_in_words(told)
 
 
-def amplification_words(times: float) -> str:
+def _amplification_words(times: float) -> str:
     """Bytes written per byte asked for: ``4096 times``, ``1.26 times``."""
     return f"{count_text(times) if times >= 100 else f'{times:.3g}'} times"
 
@@ -162,7 +162,7 @@ def trace_words(explanation: Explanation) -> str:
     return f"{conduct.source}{reason}; {', '.join(counts)}"
 
 
-def changed_environment(explanation: Explanation) -> list[str]:
+def _changed_environment(explanation: Explanation) -> list[str]:
     """What of the kernel was another after the trace than before it: ``write_cache (write back -> write through)``."""
     return [
         f"{name} ({value['before']} -> {value['after']})"
@@ -171,7 +171,7 @@ def changed_environment(explanation: Explanation) -> list[str]:
     ]
 
 
-def median_words(estimate: Estimate | None, repeats: Sequence[float]) -> str:
+def _median_words(estimate: Estimate | None, repeats: Sequence[float]) -> str:
     """A median; of repeats that lie far apart from the lowest to the highest."""
     if are_far_apart(repeats):
         return f"{latency_text(min(repeats))} to {latency_text(max(repeats))}"
@@ -182,8 +182,8 @@ def median_words(estimate: Estimate | None, repeats: Sequence[float]) -> str:
 def _medians(explanation: Explanation) -> tuple[str, str]:
     """The traced and the untraced one."""
     return (
-        median_words(explanation.traced_ns, explanation.traced_repeats_ns),
-        median_words(explanation.untraced_ns, explanation.untraced_repeats_ns),
+        _median_words(explanation.traced_ns, explanation.traced_repeats_ns),
+        _median_words(explanation.untraced_ns, explanation.untraced_repeats_ns),
     )
 
 
@@ -268,7 +268,7 @@ def _remarks(explanation: Explanation) -> Iterator[str]:
             f"{names} {'have' if several else 'has'} no request queue: the kernel does not tell when the driver begins "
             "with a bio, so waiting and working are one time here, called device, and bios are counted as commands."
         )
-    if changed := changed_environment(explanation):
+    if changed := _changed_environment(explanation):
         yield f"While it was traced {', '.join(changed)} changed: the operations do not all mean the same."
     for text in explanation.left_out:
         yield f"Left out: {text}."

@@ -158,7 +158,7 @@ def significant_digits(printed: str) -> int:
     return max(1, len(digits.replace(".", "") if "." in printed else digits.rstrip("0")))
 
 
-def printed_value(printed: str) -> float | None:
+def _printed_value(printed: str) -> float | None:
     """The first number in a printed text, in the unit that it is printed in; None where there is none."""
     match = _DIGITS.search(printed)
     return float(match[0].replace(",", "")) if match else None
@@ -166,7 +166,7 @@ def printed_value(printed: str) -> float | None:
 
 def printed_scale(printed: str, value: float) -> float:
     """How many internal units the unit of a printed number is, found by comparing it with what is known of it."""
-    number = printed_value(printed)
+    number = _printed_value(printed)
     if not number or value <= 0:
         return 1.0
     return min(_SCALES, key=lambda scale: abs(math.log(value / (number * scale))))
@@ -174,7 +174,7 @@ def printed_scale(printed: str, value: float) -> float:
 
 def disagreement(printed: str, number: Number | None) -> str:
     """What a page's own numbers give instead of a cell it prints; empty where they give the same, but for rounding."""
-    told = printed_value(printed)
+    told = _printed_value(printed)
     if told is None or number is None or number.value is None:
         return ""
     scale = 1.0 if number.unit == "1" else printed_scale(printed, number.value)
@@ -191,7 +191,7 @@ def disagreement(printed: str, number: Number | None) -> str:
 
 def printed_number(printed: str, number: Number) -> Number:
     """The number that a page prints in place of one that follows from its others, with a note where they disagree."""
-    told = printed_value(printed)
+    told = _printed_value(printed)
     if told is None or number.value is None:
         return number
     scale = 1.0 if number.unit == "1" else printed_scale(printed, number.value)

@@ -52,7 +52,7 @@ def _parts_table(one: ExplanationDifference) -> Table:
             (
                 TableCell(part_name(part.part)),
                 *(TableCell(number_text(value / unit.scale)) for value in (part.base_ns, part.new_ns)),
-                TableCell(signed_number((part.difference_ns.value or 0.0) / unit.scale)),
+                TableCell(_signed_number((part.difference_ns.value or 0.0) / unit.scale)),
                 TableCell(interval_text(part) or "–"),
                 TableCell("yes" if part.is_beyond_noise else "no"),
             )
@@ -101,7 +101,7 @@ def part_name(part: str) -> str:
     return next((title for name, title in PART_TITLES.items() if name == part), WHOLE)
 
 
-def signed_number(value: float) -> str:
+def _signed_number(value: float) -> str:
     """A difference with its sign in the unit of its column."""
     text = number_text(abs(value))
     return text if value == 0 else f"{'+' if value > 0 else '-'}{text}"

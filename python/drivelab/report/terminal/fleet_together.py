@@ -31,7 +31,7 @@ def together_lines(answer: TogetherAnswer, failed: Sequence[str], *, plain: bool
             f"Not the rate of all: {names_in_words(failed)} began with the others, loaded the same storage, and failed."
         )
         lines += wrapped(text, WIDTH, plain)
-    lines += wrapped(together_sentence(answer), WIDTH, plain)
+    lines += wrapped(_together_sentence(answer), WIDTH, plain)
     rates = sorted(answer.rates, key=lambda rate: rate.throughput_bytes_per_s)
     if rates:
         rows = [_HEADS, *map(_row, rates[:_ROWS_MAX])]
@@ -41,7 +41,7 @@ def together_lines(answer: TogetherAnswer, failed: Sequence[str], *, plain: bool
     return lines
 
 
-def together_sentence(answer: TogetherAnswer) -> str:
+def _together_sentence(answer: TogetherAnswer) -> str:
     """What all did together, over which time, and how exactly they began at once."""
     targets = counted(len({rate.key for rate in answer.rates}), "target")
     if not answer.window_ns:

@@ -65,7 +65,7 @@ class TextPlots:
         if not found and self._answer is not None:
             found = answer_plots(self._answer, width, plain=self._plain)
         if not found:
-            found = trial_plots(self._trials, width, plain=self._plain)
+            found = _trial_plots(self._trials, width, plain=self._plain)
         return found[:PLOTS_MAX]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -91,7 +91,7 @@ def answer_plots(answer: RunAnswer, width: int, *, plain: bool = False) -> list[
     return [plot for plot in plots if plot is not None]
 
 
-def trial_plots(trials: Sequence[TrialContent], width: int, *, plain: bool = False) -> list[TextPlot]:
+def _trial_plots(trials: Sequence[TrialContent], width: int, *, plain: bool = False) -> list[TextPlot]:
     """The plots of trials that stand alone: latency over size where they differ in it."""
     found = [curve_plot(panel, width, span="95 % interval", plain=plain) for panel in panels_of_trials(trials)]
     return [plot for plot in found if plot is not None]

@@ -42,7 +42,6 @@ _GAP = 2
 _PADDING = (0, _GAP, 0, 0)
 # combinations, each operation of a mix one, from which two factors make a square
 _SQUARE_ROWS_MIN = 10
-_SQUARE_COLUMNS_MAX = 8
 _WORK, _SLOWEST = "the drive does", "p99 latency"
 # of several targets, whose numbers need the room
 _WORK_SHORT = "writes +\nflushes"

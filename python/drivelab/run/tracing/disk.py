@@ -142,10 +142,10 @@ def _layer(name: str, lower: Sequence[str]) -> TracedLayer:
         directory = directory_of(one)
         start = read_int(directory / "start")
         stretches.append((_number(disk_of(one)), start, start + read_int(directory / "size")))
-    return TracedLayer(name, layer_title(name), _number(name), tuple(stretches))
+    return TracedLayer(name, _layer_title(name), _number(name), tuple(stretches))
 
 
-def layer_title(name: str) -> str:
+def _layer_title(name: str) -> str:
     """What a layer is, for people: ``dm-crypt home``, ``md RAID-1 md0``, ``loop0``."""
     directory, kind = directory_of(name), kind_of(name)
     if kind == "dm":

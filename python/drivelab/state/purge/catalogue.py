@@ -108,7 +108,7 @@ def purge(
     look_before_writing(node)
     with held_alone(node):
         size_bytes = read_int(directory_of(name, paths) / "size") * SECTOR_BYTES
-        marks = write_marks(node, size_bytes)
+        marks = _write_marks(node, size_bytes)
         begun = time.monotonic()
         PURGES[method].purge(name, journal, progress, paths)
         seconds = time.monotonic() - begun
@@ -166,14 +166,8 @@ class Marks:
         return MarksRead(readable, left)
 
 
-def write_marks(node: str, size_bytes: int) -> Marks:
-    """Write marks to a drive, from its first block to its last; what was there is lost.
-
-    Raises
-    ------
-    DrivelabError
-        R403: they cannot be written.
-    """
+def _write_marks(node: str, size_bytes: int) -> Marks:
+    """Write marks to a drive, from its first block to its last; what was there is lost."""
     last = (size_bytes - _MARK_BYTES) // _MARK_BYTES
     offsets = sorted({last * place // (_PLACES - 1) * _MARK_BYTES for place in range(_PLACES)})
     contents = {offset: secrets.token_bytes(_MARK_BYTES) for offset in offsets}

@@ -22,7 +22,6 @@ from drivelab.state.undo_context import NO_CONTEXT, UndoContext
 
 _KIND = "drive_write_cache"
 _LEVELS = {True: "on", False: "off"}
-_KERNEL_MODES = {"on": "write back", "off": "write through"}
 
 
 class WriteCache:
