@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from drivelab.run.following.processes import name_of, open_links, status_number, threads_of
+from drivelab.run.following.processes import link_of, name_of, open_links, status_number, threads_of
 from drivelab.run.following.ring_files import RingFiles
 from drivelab.run.following.seen_file import SeenFile, seen_file
 
@@ -72,9 +72,10 @@ class OpenFiles:
             for thread in threads_of(process):
                 if thread not in self.processes:
                     self.processes[thread], self.names[thread] = process, name_of(thread)
+            began_ns = time.monotonic_ns()
             links = open_links(process)
             for descriptor, path in links.items():
-                self._see(process, descriptor, path, time.monotonic_ns())
+                self._see(process, descriptor, path, began_ns)
             self._in_rings.look(process, links)
 
     @property
@@ -86,12 +87,15 @@ class OpenFiles:
         """What a descriptor stood for when it was looked at last."""
         return self._current.get((process, descriptor))
 
-    def _see(self, process: int, descriptor: int, path: str, now_ns: int) -> None:
+    def _see(self, process: int, descriptor: int, path: str, began_ns: int) -> None:
+        """Note what a descriptor stood for after a moment: it may stand for something else by now."""
         key = (process, descriptor)
         known = self._current.get(key)
         if known is not None and known.path == path:
-            known.last_ns = now_ns
+            known.last_ns = began_ns
             return
-        if (found := seen_file(process, descriptor, path, now_ns)) is not None:
+        found = seen_file(process, descriptor, path, time.monotonic_ns())
+        # what was told in between is of this file only if it is still the one
+        if found is not None and link_of(process, descriptor) == path:
             self._current[key] = found
             self.seen.append(found)

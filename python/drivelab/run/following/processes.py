@@ -133,9 +133,16 @@ def open_links(pid: int) -> dict[int, str]:
     found = {}
     with suppress(OSError):
         for entry in os.listdir(_PROC / str(pid) / "fd"):
-            with suppress(OSError):
-                found[int(entry)] = os.readlink(_PROC / str(pid) / "fd" / entry)
+            if path := link_of(pid, int(entry)):
+                found[int(entry)] = path
     return found
+
+
+def link_of(pid: int, descriptor: int) -> str:
+    """What a descriptor of a process stands for; empty where it is gone by now."""
+    with suppress(OSError):
+        return os.readlink(_PROC / str(pid) / "fd" / str(descriptor))
+    return ""
 
 
 def command_words(typed: Sequence[str]) -> list[str]:
