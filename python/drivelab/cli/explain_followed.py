@@ -53,7 +53,6 @@ from drivelab.store.followed import (
     RECORDING,
     FollowedFile,
     FollowedRecord,
-    StoredFollowed,
     create_followed,
     open_followed,
     write_followed,
@@ -116,15 +115,11 @@ def explain_followed(options: ExplainOptions) -> int:
         if why := followed.calls.facts.get("why_not_bpf"):
             print(f"calls were recorded by trace events, which costs the program more: {why}", file=sys.stderr)
         _tell_of_joining(followed)
-        stored = _kept(name, facts, followed, began, directory)
-        # its calls are those that were stored
-        del followed
-        give_memory_back()
+        found = _kept(name, facts, followed, began, directory, over_ns)
     except (DrivelabError, KeyboardInterrupt):
         # nothing in it answers anything, and it is this command's own
         shutil.rmtree(directory, ignore_errors=True)
         raise
-    found = followed_answer(stored.record, stored.calls(), stored.events(), over_ns)
     return _show(found, directory, write_page(followed_joint(found), directory / FILE_NAME), options)
 
 
@@ -246,18 +241,17 @@ def _tell_of_joining(followed: Followed) -> None:
         print(told, file=sys.stderr, flush=True)
 
 
-def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, directory: Path) -> StoredFollowed:
-    """What was recorded, joined and stored."""
+def _kept(
+    name: str, facts: TargetFacts, followed: Followed, began: datetime, directory: Path, over_ns: int
+) -> FollowedAnswer:
+    """What a program comes to, once what was recorded of it is joined and stored."""
     calls, requests = followed.calls, followed.requests
     numbers = call_numbers(os.uname().machine)
     counted = operations_of_calls(
         calls.calls, numbers, followed.files, followed.devices, followed.processes, requests.requests
     )
-    threads = (
-        set(followed.processes)
-        | set(pc.unique(calls.calls["thread"]).to_pylist())
-        | set(calls.forks["child"].to_pylist())
-    )
+    # every one that was started is among them
+    threads = {*followed.processes, *pc.unique(calls.calls["thread"]).to_pylist()}
     recorded = calls.calls.num_rows + (requests.requests.num_rows if requests.requests is not None else 0)
     # of a million calls they are 77 MB, which nobody needs any more
     followed.calls = calls = replace(calls, calls=calls.calls.schema.empty_table())
@@ -312,8 +306,10 @@ def _kept(name: str, facts: TargetFacts, followed: Followed, began: datetime, di
         files=dict(_files(followed.files, counted.sizes)),
         parents=dict(zip(*(calls.forks[name].to_pylist() for name in ("child", "parent")), strict=True)),
     )
-    record = replace(record, answer=answer_words(followed_answer(record, rows, joined.events)))
-    return write_followed(directory, record, rows, joined.events)
+    found = followed_answer(record, rows, joined.events, over_ns)
+    found = replace(found, record=replace(record, answer=answer_words(found)))
+    write_followed(directory, found.record, rows, joined.events)
+    return found
 
 
 def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple[str, FollowedFile]]:

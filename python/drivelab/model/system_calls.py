@@ -21,6 +21,12 @@ OPENS = ("open", "creat", "openat", "openat2")
 COPIES = ("dup", "dup2", "dup3", "fcntl")
 # commands of fcntl that make a copy: F_DUPFD, F_DUPFD_CLOEXEC
 COPYING_COMMANDS = (0, 1030)
+# closes descriptors from one to another
+CLOSE_RANGE = "close_range"
+# after them a process is another program, which has not all of its descriptors
+EXECS = ("execve", "execveat")
+# what threads and processes share with who started them: its descriptors, and being one process (CLONE_...)
+SHARES_FILES, IS_THREAD = 0x400, 0x10000
 # moves the place of the next read or write
 SEEK = "lseek"
 # what they start is followed by itself
@@ -45,6 +51,7 @@ _X86_64 = {
     "msync": 26,
     "dup": 32,
     "dup2": 33,
+    "execve": 59,
     "fcntl": 72,
     "fsync": 74,
     "fdatasync": 75,
@@ -56,9 +63,11 @@ _X86_64 = {
     "preadv": 295,
     "pwritev": 296,
     "syncfs": 306,
+    "execveat": 322,
     "preadv2": 327,
     "pwritev2": 328,
     "io_uring_enter": 426,
+    "close_range": 436,
     "openat2": 437,
 }
 _AARCH64 = {
@@ -80,11 +89,14 @@ _AARCH64 = {
     "fsync": 82,
     "fdatasync": 83,
     "sync_file_range": 84,
+    "execve": 221,
     "msync": 227,
     "syncfs": 267,
+    "execveat": 281,
     "preadv2": 286,
     "pwritev2": 287,
     "io_uring_enter": 426,
+    "close_range": 436,
     "openat2": 437,
 }
 

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from drivelab.model.system_calls import (
-    COPIES,
-    COPYING_COMMANDS,
-    ENTER_RING,
-    FILE_UNKNOWN,
-    OPENS,
-    READS,
-    SEEK,
-    SUBMIT_AIO,
-    SYNCS,
-    WRITES,
+from drivelab.model.system_calls import ENTER_RING, FILE_UNKNOWN, RING_OPERATIONS, SUBMIT_AIO
+from drivelab.trace.call_columns import (
+    CODES,
+    NAMES,
+    ON_DATA,
+    READING,
+    SYNCING,
+    WRITING,
+    CallColumns,
+    CallTable,
+    Integers,
+    those,
 )
-from drivelab.trace.file_positions import FilePositions
+from drivelab.trace.descriptors import Descriptors, starts_of
+from drivelab.trace.file_positions import NAMING, FilePositions, first_seen, plain_path, sizes_at_first
 from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
-from drivelab.trace.submissions import Row, rows_of_requests, rows_of_submissions
+from drivelab.trace.submissions import calls_of_requests, rows_of_submissions
 
 _SIZE_MAX = 2**31 - 1
-_ROWS_AT_ONCE = 1 << 12
+_ROWS_AT_ONCE = 1 << 15
 _LEFT_OUT = -1
+_UNPLACED = -1
 _OPERATION_TYPES = {
     "job": pa.uint16(),
     "thread": pa.int32(),
@@ -55,8 +55,13 @@ UNKNOWN = ""
 ELSEWHERE = "calls on files elsewhere"
 SUBMISSIONS = "calls of io_uring, which this kernel does not tell apart"
 REGISTERED = "requests of io_uring on registered files that the kernel does not tell apart"
+_FAILED = "calls that failed"
+_NO_FILES = "calls on sockets, pipes and the like"
 _TOUCHED = "calls that lost events touch"
 _WITHOUT_COMMANDS = "calls of aio that had this disk do nothing"
+_OF_SUBMISSIONS = ("thread", "start_ns", "submitted_ns", "end_ns", "result")
+# in this order; each where none before it applies
+_REASONS = (SUBMISSIONS, _FAILED, REGISTERED, _NO_FILES, ELSEWHERE, FILE_UNKNOWN, _TOUCHED)
 
 
 class File(Protocol):
@@ -68,6 +73,7 @@ class File(Protocol):
     device: str
     is_durable: bool
     is_direct: bool
+    is_closed_on_exec: bool
     is_append: bool
     size_bytes: int
     position_bytes: int
@@ -103,93 +109,84 @@ class FollowedCalls:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
-class _Rows:
-    """Calls as dictionaries, made anew each time they are gone through: all at once, a million would be 2 GB."""
-
-    def __init__(self, calls: pa.Table, numbers: Mapping[str, int], processes: Mapping[int, int]) -> None:
-        self._calls = calls
-        self._numbers = numbers
-        self._names = {number: name for name, number in numbers.items()}
-        self._processes = processes
-
-    def __len__(self) -> int:
-        return int(self._calls.num_rows)
-
-    def __iter__(self) -> Iterator[Row]:
-        return self._made(self._calls)
-
-    def named(self, *names: str) -> Iterator[Row]:
-        """Those of some names."""
-        numbers = pa.array([self._numbers[name] for name in names if name in self._numbers], pa.int64())
-        return self._made(self._calls.filter(pc.is_in(self._calls["number"].cast(pa.int64()), numbers)))
-
-    def _made(self, calls: pa.Table) -> Iterator[Row]:
-        for batch in calls.to_batches(_ROWS_AT_ONCE):
-            for row in batch.to_pylist():
-                row["call"] = self._names.get(row["number"], "")
-                row["process"] = self._processes.get(row["thread"], row["thread"])
-                yield row
-
-
-@dataclass(frozen=True, slots=True)
-class _OfRows:
-    """By row its file, gone through as often as wanted."""
-
-    files: Sequence[File | None]
-    numbers: NDArray[np.int32]
-
-    def __iter__(self) -> Iterator[File | None]:
-        for first in range(0, len(self.numbers), _ROWS_AT_ONCE):
-            for number in self.numbers[first : first + _ROWS_AT_ONCE].tolist():
-                yield None if number == _LEFT_OUT else self.files[number]
-
-
 class _Files:
-    """Finds the file of a descriptor at a time: opening and closing are where one ends to be the other.
+    """Finds the file of each call, and says why others do not count.
+
+    Parameters
+    ----------
+    files : sequence of File
+        What descriptors stood for.
+    descriptors : Descriptors
+        Which of them a descriptor stood for when.
+    devices : collection of str
+        ``major:minor`` of everything on the disk.
+    counted : iterable of str
+        Names of calls that count, where nothing is against it.
 
     Attributes
     ----------
     known : list of File or None
         All of them, behind the one that is none.
+    left_out, of_unknown_files : Counter
+        Calls that do not count: by the reason, and those of unknown files by their name.
     """
 
-    def __init__(self, files: Iterable[File]) -> None:
-        self.known: list[File | None] = [None]
-        self._seen: dict[tuple[int, int], list[int]] = defaultdict(list)
-        self._changes: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for file in files:
-            self._seen[file.process, file.descriptor].append(len(self.known))
-            self.known.append(file)
+    def __init__(
+        self, files: Sequence[File], descriptors: Descriptors, devices: Collection[str], counted: Iterable[str]
+    ) -> None:
+        self.known: list[File | None] = [None, *files]
+        self.left_out: Counter[str] = Counter()
+        self.of_unknown_files: Counter[str] = Counter()
+        self._descriptors = descriptors
+        self._is_counted = those(counted)
+        self._is_somewhere = np.array([file is not None and bool(file.device) for file in self.known])
+        self._is_on_disk = np.array([file is not None and file.device in devices for file in self.known])
 
-    def change(self, process: int, descriptor: int, time_ns: int) -> None:
-        self._changes[process, descriptor].append(time_ns)
+    def find(self, calls: CallColumns) -> tuple[Integers, Integers]:
+        """By call its file, or that it is left out; and which open file it was."""
+        number, opened = self._numbers(calls)
+        is_sync = SYNCING[calls.name]
+        # nothing else can be synced: a copy of a descriptor was missed where the program began
+        number[is_sync & (calls.result >= 0) & (number > 0) & ~self._is_somewhere[number]] = 0
+        is_known = number > 0
+        reasons = (
+            calls.name == CODES[ENTER_RING],
+            calls.result < 0,
+            ~is_known & calls.is_registered & ~is_sync,
+            is_known & ~self._is_somewhere[number],
+            is_known & ~self._is_on_disk[number],
+            ~is_known & ~is_sync,
+            calls.is_doubtful,
+        )
+        reason = np.select(reasons, range(1, 1 + len(reasons)), 0)
+        is_skipped = ~self._is_counted[calls.name]
+        reason[is_skipped] = 0
+        _count(self.left_out, reason[reason > 0] - 1, _REASONS)
+        unknown = reason == 1 + _REASONS.index(FILE_UNKNOWN)
+        _count(self.of_unknown_files, calls.name[unknown], NAMES)
+        number[is_skipped | (reason > 0)] = _LEFT_OUT
+        return number, opened
 
-    def sort(self) -> None:
-        for changes in self._changes.values():
-            changes.sort()
+    def _numbers(self, calls: CallColumns) -> tuple[Integers, Integers]:
+        """What was seen of each call's file, 0 where nobody looked at it; and which open file it was."""
+        number, opened = (np.zeros(len(calls), dtype=np.int64) for _ in range(2))
+        rows, descriptors, times = calls.of_descriptors()
+        keys, which = np.unique(calls.process[rows] << 33 | descriptors, return_inverse=True)
+        spans = [self._descriptors.spans(key >> 33, key & (1 << 33) - 1) for key in keys.tolist()]
+        for found, firsts in ((number, [one.files[0] for one in spans]), (opened, [one.opened[0] for one in spans])):
+            found[rows] = np.array(firsts, dtype=np.int64)[which]
+        is_changed = np.array([len(one.starts) > 1 for one in spans], dtype=bool)[which]
+        changed = zip(rows[is_changed].tolist(), which[is_changed].tolist(), times[is_changed].tolist(), strict=True)
+        for row, key, time_ns in changed:
+            number[row], opened[row] = spans[key].at(time_ns)
+        return number, opened
 
-    def of(self, row: Row) -> int:
-        """The place of a call's file in `known`."""
-        descriptor = _descriptor(row)
-        place = self._at(row["process"], descriptor, row["start_ns"]) if descriptor is not None else 0
-        file = self.known[place]
-        if file is not None and not file.device and row["call"] in SYNCS and row["result"] >= 0:
-            # nothing else can be synced: a copy of a descriptor was missed where the program began
-            return 0
-        return place
 
-    def _at(self, process: int, descriptor: int, time_ns: int) -> int:
-        seen = self._seen.get((process, descriptor))
-        if not seen:
-            return 0
-        changes = self._changes.get((process, descriptor), ())
-        place = bisect_right(changes, time_ns)
-        for number in seen:
-            file = self.known[number]
-            assert file is not None
-            if bisect_right(changes, file.first_ns) <= place <= bisect_right(changes, file.last_ns):
-                return number
-        return 0
+def _count(counter: Counter[str], codes: Integers, names: Sequence[str]) -> None:
+    """Count names by their codes, those that come first before others."""
+    found, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    for place in np.argsort(first).tolist():
+        counter[names[found[place]]] += int(counts[place])
 
 
 def operations_of_calls(
@@ -199,6 +196,7 @@ def operations_of_calls(
     devices: Collection[str],
     processes: Mapping[int, int],
     requests: pa.Table | None = None,
+    forks: pa.Table | None = None,
 ) -> FollowedCalls:
     """The calls on files of a disk as operations, in the order in which they began.
 
@@ -216,6 +214,9 @@ def operations_of_calls(
         The process of each thread; a thread that is not in it is its own.
     requests : pyarrow.Table or None
         Requests of io_uring of all programs; None where the kernel does not tell them.
+    forks : pyarrow.Table or None
+        Threads and processes that were started: parent, child, time_ns, flags. A process has the descriptors of who
+        started it.
 
     Notes
     -----
@@ -223,42 +224,95 @@ def operations_of_calls(
     other calls it could be anything, and they are counted as left out. So are
     those that failed, and those in whose time events were lost.
     """
-    rows = _Rows(calls, numbers, processes)
-    skipped = {*OPENS, *COPIES, "close", SEEK, SUBMIT_AIO}
-    asked: Sequence[Row] = ()
+    seen = tuple(files)
+    table = CallTable(calls, numbers, processes)
+    tables = [table]
+    counted = ON_DATA
     if requests is not None:
-        skipped.add(ENTER_RING)
-        followed = {thread: processes.get(thread, thread) for thread in pc.unique(calls["thread"]).to_pylist()}
-        asked = rows_of_requests(requests, rows.named(ENTER_RING), {**processes, **followed})
-    found = _Files(files)
-    for row in rows.named(*OPENS, *COPIES, "close"):
-        if row["call"] == "close":
-            found.change(row["process"], row["argument_0"], row["start_ns"])
-        elif _gives_a_number(row) and row["result"] >= 0:
-            found.change(row["process"], row["result"], row["end_ns"])
-    found.sort()
-    left_out: Counter[str] = Counter()
-    of_unknown_files: Counter[str] = Counter()
-    on_files = np.full(len(rows) + len(asked), _LEFT_OUT, dtype=np.int32)
-    for number, row in enumerate(chain(rows, asked)):
-        if row["call"] not in skipped:
-            place = found.of(row)
-            reason = _why_left_out(row, found.known[place], devices)
-            left_out.update([reason] if reason else [])
-            of_unknown_files.update([row["call"]] if reason == FILE_UNKNOWN else [])
-            on_files[number] = _LEFT_OUT if reason else place
-    positions = FilePositions(rows, _OfRows(found.known, on_files[: len(rows)]))
-    placed = chain(zip(rows, positions.places(), strict=True), ((row, None) for row in asked))
-    operations = (
-        _operation(row, found.known[number], place)
-        for (row, place), number in zip(placed, on_files, strict=True)
-        if number != _LEFT_OUT
-    )
+        counted = tuple(name for name in ON_DATA if name != ENTER_RING)
+        every = {**processes} | {one: processes.get(one, one) for one in pc.unique(calls["thread"]).to_pylist()}
+        asked = calls_of_requests(requests, table.named(ENTER_RING), every)
+        tables.append(CallTable(asked, {name: number for number, name in RING_OPERATIONS.items()}, every))
+    starts = starts_of(forks, processes) if forks is not None else ()
+    found = _Files(seen, Descriptors(seen, table.changes(), starts), devices, counted)
+    of_calls = [[found.find(batch) for batch in one.batches(_ROWS_AT_ONCE)] for one in tables]
+    positions = FilePositions(found.known, _sizes(table, of_calls[0], found.known))
+    pieces = [
+        _operations(batch, number, _places(batch, number, opened, positions), found.known)
+        for one, of_table in zip(tables, of_calls, strict=True)
+        for batch, (number, opened) in zip(one.batches(_ROWS_AT_ONCE), of_table, strict=True)
+    ]
     # what failed submitted nothing
-    submissions = [row for row in rows.named(SUBMIT_AIO) if row["result"] > 0]
-    told = _tables(operations, left_out)
-    unknown = dict(of_unknown_files.most_common())
+    submissions = [row for row in table.rows(SUBMIT_AIO) if row["result"] > 0]
+    told = _tables(pieces, found.left_out)
+    unknown = dict(found.of_unknown_files.most_common())
     return replace(told, of_unknown_files=unknown, submissions=submissions, sizes=positions.sizes)
+
+
+def _sizes(
+    table: CallTable, found: Sequence[tuple[Integers, Integers]], known: Sequence[File | None]
+) -> dict[str, int]:
+    """How large each file was when its first call came."""
+    used = np.unique(np.concatenate([[0], *(number for number, _ in found)]))
+    files = {number: file for number in used[used > 0].tolist() if (file := known[number]) is not None}
+    first = first_seen(files.values())
+    paths = {number: plain_path(file.path) for number, file in files.items()}
+    first_ns = np.zeros(len(known), dtype=np.int64)
+    for number, path in paths.items():
+        first_ns[number] = first[path].first_ns
+    is_named = those(NAMING)
+    written: list[tuple[str, bool, int, int]] = []
+    for batch, (number, _) in zip(table.batches(_ROWS_AT_ONCE), found, strict=True):
+        is_write = (number > 0) & WRITING[batch.name] & (batch.result > 0)
+        (rows,) = np.nonzero(is_write & (batch.start_ns < first_ns[number]))
+        columns = (number, is_named[batch.name], batch.arguments[-1], batch.result)
+        told = zip(*(column[rows].tolist() for column in columns), strict=True)
+        written += [(paths[file], named, place, size) for file, named, place, size in told]
+    return sizes_at_first(first, written)
+
+
+def _places(batch: CallColumns, number: Integers, opened: Integers, positions: FilePositions) -> Integers:
+    """By call where in its file it read or wrote."""
+    found = np.full(len(batch), _UNPLACED, dtype=np.int64)
+    if batch.is_submitted:
+        return found
+    rows, steps = batch.steps(number, opened)
+    places = (_UNPLACED if place is None else place for place in positions.places(steps))
+    found[rows] = np.fromiter(places, dtype=np.int64, count=rows.size)
+    return found
+
+
+def _operations(batch: CallColumns, number: Integers, place: Integers, known: Sequence[File | None]) -> pa.Table:
+    """The calls that count as operations, with what is told of them beside."""
+    (rows,) = np.nonzero(number != _LEFT_OUT)
+    name, file, place = batch.name[rows], number[rows], place[rows]
+    is_sync, is_read, is_write = SYNCING[name], READING[name], WRITING[name]
+    is_flagged = is_write & np.array([one is not None and one.is_durable for one in known])[file]
+    columns = {
+        "job": np.zeros(rows.size, dtype=np.int64),
+        "thread": batch.thread[rows],
+        "operation": np.select([is_sync, is_read, is_flagged], [SYNC, READ, DURABLE_WRITE], WRITE),
+        "start_ns": batch.start_ns[rows],
+        "submitted_ns": batch.submitted_ns[rows],
+        "end_ns": batch.end_ns[rows],
+        "offset_bytes": np.maximum(place, 0),
+        "size_bytes": np.where(is_sync, 0, np.minimum(batch.result[rows], _SIZE_MAX)),
+        "is_synchronous": np.full(rows.size, not batch.is_submitted),
+        "is_durable": is_sync | is_flagged,
+        "call": pa.array(NAMES).take(pa.array(name)),
+        "process": batch.process[rows],
+        "file": pa.array([UNKNOWN if one is None else one.path for one in known]).take(pa.array(file)),
+        "is_placed": place != _UNPLACED,
+        "is_direct": np.array([one is not None and one.is_direct for one in known])[file],
+    }
+    return pa.table({name: pa.array(column).cast(_OPERATION_TYPES[name]) for name, column in columns.items()})
+
+
+def _tables(pieces: Sequence[pa.Table], left_out: Counter[str]) -> FollowedCalls:
+    told = pa.concat_tables(pieces or [pa.schema(list(_OPERATION_TYPES.items())).empty_table()])
+    told = told.take(pc.sort_indices(told, [("start_ns", "ascending")]))
+    beside = ("call", "process", "file", "is_placed", "is_direct")
+    return FollowedCalls(told.drop_columns(beside), told.select(beside), dict(left_out.most_common()))
 
 
 def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
@@ -266,73 +320,18 @@ def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
     kept: list[dict[str, Any]] = []
     left_out = Counter(counted.left_out)
     for row, found in rows_of_submissions(counted.submissions, events):
-        kept += [_operation(one, None, None) for one in found if not row["is_doubtful"]]
+        kept += [one for one in found if not row["is_doubtful"]]
         if not found or row["is_doubtful"]:
             left_out[_TOUCHED if row["is_doubtful"] else _WITHOUT_COMMANDS] += 1
-    told = _tables(kept, left_out)
+    columns = {name: [row[name] for row in kept] for name in _OF_SUBMISSIONS}
+    columns["number"] = [CODES[row["call"]] for row in kept]
+    submitted = CallTable(pa.table(columns), CODES, {row["thread"]: row["process"] for row in kept})
+    pieces = [
+        _operations(batch, np.zeros(len(batch), dtype=np.int64), np.full(len(batch), _UNPLACED), [None])
+        for batch in submitted.batches(_ROWS_AT_ONCE)
+    ]
+    told = _tables(pieces, left_out)
     operations = pa.concat_tables([counted.operations, told.operations])
     order = pc.sort_indices(operations, [("start_ns", "ascending")])
     calls = pa.concat_tables([counted.calls, told.calls])
     return replace(counted, operations=operations.take(order), calls=calls.take(order), left_out=told.left_out)
-
-
-def _gives_a_number(row: Mapping[str, Any]) -> bool:
-    """Whether a call's result is a number that stands for another file than before."""
-    if row["call"] == "fcntl":
-        return row["argument_1"] & 0xFFFFFFFF in COPYING_COMMANDS
-    return row["call"] in OPENS or row["call"] in COPIES
-
-
-def _descriptor(row: Mapping[str, Any]) -> int | None:
-    return None if row["call"] == "msync" else int(row["argument_0"]) & 0xFFFFFFFF
-
-
-def _why_left_out(row: Mapping[str, Any], file: File | None, devices: Collection[str]) -> str:
-    if row["call"] == ENTER_RING:
-        return SUBMISSIONS
-    if row["result"] < 0:
-        return "calls that failed"
-    if file is None and row.get("is_registered") and row["call"] not in SYNCS:
-        return REGISTERED
-    if file is not None and not file.device:
-        return "calls on sockets, pipes and the like"
-    if file is not None and file.device not in devices:
-        return ELSEWHERE
-    if file is None and row["call"] not in SYNCS:
-        return FILE_UNKNOWN
-    return _TOUCHED if row["is_doubtful"] else ""
-
-
-def _operation(row: Mapping[str, Any], file: File | None, place: int | None) -> dict[str, Any]:
-    call = row["call"]
-    is_flagged = call in WRITES and file is not None and file.is_durable
-    kind = SYNC if call in SYNCS else READ if call in READS else DURABLE_WRITE if is_flagged else WRITE
-    return {
-        "job": 0,
-        "thread": row["thread"],
-        "operation": kind,
-        "start_ns": row["start_ns"],
-        "submitted_ns": row.get("submitted_ns", row["end_ns"]),
-        "end_ns": row["end_ns"],
-        "offset_bytes": place or 0,
-        "size_bytes": min(row["result"], _SIZE_MAX) if call not in SYNCS else 0,
-        "is_synchronous": "submitted_ns" not in row,
-        "is_durable": kind in (SYNC, DURABLE_WRITE),
-        "call": call,
-        "process": row["process"],
-        "file": file.path if file is not None else UNKNOWN,
-        "is_placed": place is not None,
-        "is_direct": file is not None and file.is_direct,
-    }
-
-
-def _tables(kept: Iterable[dict[str, Any]], left_out: Counter[str]) -> FollowedCalls:
-    schema = pa.schema(list(_OPERATION_TYPES.items()))
-    rest = iter(kept)
-    pieces = []
-    while some := list(islice(rest, _ROWS_AT_ONCE)):
-        pieces.append(pa.Table.from_pylist(some, schema))
-    told = pa.concat_tables(pieces or [schema.empty_table()])
-    told = told.take(pc.sort_indices(told, [("start_ns", "ascending")]))
-    beside = ("call", "process", "file", "is_placed", "is_direct")
-    return FollowedCalls(told.drop_columns(beside), told.select(beside), dict(left_out.most_common()))

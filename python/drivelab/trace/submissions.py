@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,60 +14,51 @@ from drivelab.model.system_calls import AIO_READ, AIO_WRITE, RING_FILE, RING_OPE
 Row = dict[str, Any]
 
 
-def rows_of_requests(requests: pa.Table, entered: Iterable[Row], followed: Mapping[int, int]) -> list[Row]:
+def calls_of_requests(requests: pa.Table, entered: pa.Table, followed: Mapping[int, int]) -> pa.Table:
     """Requests of io_uring that the followed processes made, in the form of calls.
 
     Parameters
     ----------
     requests : pyarrow.Table
         As recorded, of all programs.
-    entered : iterable of dict
+    entered : pyarrow.Table
         The calls that entered a ring: thread, end_ns.
     followed : mapping of int to int
         The process of each thread.
+
+    Returns
+    -------
+    pyarrow.Table
+        thread, number (of the request), argument_0, start_ns, submitted_ns, end_ns, result, is_doubtful,
+        is_registered: whether its file is known to the ring by a number that is not told.
 
     Notes
     -----
     Bios that the submitting thread queues until it submits the next request, or returns, are of this one.
     """
     known = pa.array(RING_OPERATIONS, requests["opcode"].type)
-    mine = requests.filter(
-        pc.and_(
-            pc.is_in(requests["thread"], pa.array(followed, requests["thread"].type)),
-            pc.is_in(requests["opcode"], known),
-        )
-    ).to_pylist()
-    returns: dict[int, list[int]] = defaultdict(list)
-    for row in entered:
-        returns[row["thread"]].append(row["end_ns"])
-    for request in requests.select(["thread", "start_ns"]).to_pylist():
-        if request["thread"] in followed:
-            returns[request["thread"]].append(request["start_ns"])
-    for moments in returns.values():
-        moments.sort()
-    return [_row_of_request(row, followed[row["thread"]], returns[row["thread"]]) for row in mine]
-
-
-def _row_of_request(row: Row, process: int, returns: Sequence[int]) -> Row:
-    is_numbered = row["is_registered"] and row["descriptor"] < 0
-    return {
-        "thread": row["thread"],
-        "process": process,
-        "call": RING_OPERATIONS[row["opcode"]],
-        "argument_0": RING_FILE if is_numbered else row["descriptor"],
-        "argument_3": 0,
-        "start_ns": row["start_ns"],
-        "submitted_ns": _next(returns, row["start_ns"], row["end_ns"]),
-        "end_ns": row["end_ns"],
-        "result": row["result"],
-        "is_doubtful": row["is_doubtful"],
-        "is_registered": is_numbered,
-    }
-
-
-def _next(moments: Sequence[int], start_ns: int, end_ns: int) -> int:
-    place = bisect_right(moments, start_ns)
-    return min(moments[place], end_ns) if place < len(moments) else end_ns
+    of_followed = requests.filter(pc.is_in(requests["thread"], pa.array(followed, requests["thread"].type)))
+    mine = of_followed.filter(pc.is_in(of_followed["opcode"], known))
+    threads, starts, ends = (mine[name].to_numpy() for name in ("thread", "start_ns", "end_ns"))
+    submitted = np.zeros(mine.num_rows, dtype=np.int64)
+    for thread in np.unique(threads).tolist():
+        returns = entered.filter(pc.equal(entered["thread"], thread))["end_ns"].to_numpy()
+        others = of_followed.filter(pc.equal(of_followed["thread"], thread))["start_ns"].to_numpy()
+        # after the last one comes none
+        moments = np.append(np.sort(np.concatenate([returns, others])), np.iinfo(np.int64).max)
+        places = threads == thread
+        submitted[places] = moments[np.searchsorted(moments, starts[places], side="right")]
+    is_numbered = pc.and_(mine["is_registered"], pc.less(mine["descriptor"], 0))
+    columns = {name: mine[name] for name in ("thread", "start_ns", "end_ns", "result", "is_doubtful")}
+    return pa.table(
+        columns
+        | {
+            "number": mine["opcode"],
+            "argument_0": pc.if_else(is_numbered, RING_FILE, mine["descriptor"]),
+            "submitted_ns": np.minimum(submitted, ends),
+            "is_registered": is_numbered,
+        }
+    )
 
 
 def rows_of_submissions(submissions: Sequence[Row], events: pa.Table) -> Iterator[tuple[Row, list[Row]]]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from drivelab.run.following.seen_file import SeenFile
-from drivelab.trace.file_positions import FilePositions
+import pyarrow as pa
 
-PROCESS = 40
+from drivelab.model.system_calls import call_numbers
+from drivelab.run.following.seen_file import SeenFile
+from drivelab.trace.operations_of_calls import operations_of_calls
+
+PROCESS, CHILD = 40, 41
+NUMBERS = call_numbers("x86_64")
 
 
 def call(name: str, descriptor: int, start: int, result: int = 0, **more: Any) -> dict[str, Any]:
     arguments = {f"argument_{place}": 0 for place in range(4)} | {"argument_0": descriptor}
-    return (
-        {"call": name, "process": PROCESS, "result": result, "start_ns": start, "end_ns": start + 1} | arguments | more
-    )
+    times = {"start_ns": start, "end_ns": start + 1}
+    row = {"thread": PROCESS, "number": NUMBERS[name], "result": result, "is_doubtful": False}
+    return row | times | arguments | more
 
 
 def seen(at: int, size: int, position: int = 0, descriptor: int = 3, **more: Any) -> SeenFile:
@@ -22,11 +26,11 @@ def seen(at: int, size: int, position: int = 0, descriptor: int = 3, **more: Any
     return SeenFile(PROCESS, descriptor, "/a", "7:0", False, True, at, at, **facts)
 
 
-def places(rows: list[dict[str, Any]], file: SeenFile) -> tuple[list[int | None], int]:
+def places(rows: list[dict[str, Any]], *files: SeenFile) -> tuple[list[int | None], int]:
     """By call its place, and the size of the file at the beginning."""
-    is_on_file = [row["call"] not in ("openat", "lseek", "dup", "close") for row in rows]
-    found = FilePositions(rows, [file if one else None for one in is_on_file])
-    return [place for place, one in zip(found.places(), is_on_file, strict=True) if one], found.sizes["/a"]
+    found = operations_of_calls(pa.Table.from_pylist(rows), NUMBERS, files, {"7:0"}, {})
+    told = zip(found.operations["offset_bytes"].to_pylist(), found.calls["is_placed"].to_pylist(), strict=True)
+    return [place if is_placed else None for place, is_placed in told], found.sizes["/a"]
 
 
 def test_reads_and_writes_follow_each_other_and_a_seek_moves_them() -> None:
@@ -52,9 +56,9 @@ def test_a_copy_of_a_descriptor_has_the_same_place_and_a_new_one_its_own() -> No
         call("write", 3, 4, 10),
         call("close", 3, 5),
         call("openat", -100, 6, 3),
-        call("read", 3, 7, 10),
+        call("read", 3, 70, 10),
     ]
-    assert places(rows, seen(1, 8192))[0] == [0, 100, 110, 0]
+    assert places(rows, seen(1, 8192), seen(65, 8192))[0] == [0, 100, 110, 0]
 
 
 def test_of_what_was_open_before_the_place_is_where_it_stood_when_it_was_seen() -> None:
@@ -80,5 +84,23 @@ def test_what_was_emptied_or_written_as_a_whole_before_it_was_seen_began_empty()
 
 
 def test_the_place_of_what_tells_none_is_not_known() -> None:
-    assert places([call("io_uring write", 3, 60, 100)], seen(1, 10))[0] == [None]
+    request = {"thread": PROCESS, "opcode": 23, "descriptor": 3, "start_ns": 60, "end_ns": 70, "result": 100}
+    flags = dict.fromkeys(("is_polled", "is_registered", "is_handed_over", "is_doubtful"), False)
+    requests = pa.Table.from_pylist([request | flags])
+    calls = pa.Table.from_pylist([call("io_uring_enter", 9, 59, 1)])
+    found = operations_of_calls(calls, NUMBERS, [seen(1, 10)], {"7:0"}, {}, requests)
+    assert found.calls["is_placed"].to_pylist() == [False]
     assert places([call("preadv2", 3, 60, 100, argument_3=-1)], seen(1, 10, position=5))[0] == [5]
+
+
+def test_a_child_that_writes_where_its_parent_stood_moves_it() -> None:
+    rows = [
+        call("openat", -100, 0, 3),
+        call("write", 3, 10, 100),
+        call("write", 3, 30, 100) | {"thread": CHILD},
+        call("write", 3, 40, 100),
+    ]
+    forks = pa.table({"parent": [PROCESS], "child": [CHILD], "time_ns": [20], "flags": [17]})
+    found = operations_of_calls(pa.Table.from_pylist(rows), NUMBERS, [seen(50, 300)], {"7:0"}, {}, forks=forks)
+    assert found.operations["offset_bytes"].to_pylist() == [0, 100, 200]
+    assert found.calls["process"].to_pylist() == [PROCESS, CHILD, PROCESS]

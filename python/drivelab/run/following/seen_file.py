@@ -35,8 +35,8 @@ class SeenFile:
         Whether it is open for writing.
     first_ns, last_ns : int
         When it was seen first and last, CLOCK_MONOTONIC.
-    is_append, is_direct : bool
-        Whether each write goes to its end (O_APPEND), and past the page cache (O_DIRECT).
+    is_append, is_direct, is_closed_on_exec : bool
+        Whether each write goes to its end (O_APPEND), and past the page cache (O_DIRECT); O_CLOEXEC.
     size_bytes, position_bytes : int
         How large it was, and where the descriptor stood in it, when it was seen first; 0 where nobody may ask.
     kind : str
@@ -55,6 +55,7 @@ class SeenFile:
     last_ns: int
     is_append: bool = False
     is_direct: bool = False
+    is_closed_on_exec: bool = False
     size_bytes: int = 0
     position_bytes: int = 0
     kind: str = ""
@@ -83,6 +84,7 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
     # O_SYNC has the bit of O_DSYNC
     found = SeenFile(process, descriptor, path, device, bool(flags & os.O_DSYNC), is_written, now_ns, now_ns)
     found.is_append, found.is_direct = bool(flags & os.O_APPEND), bool(flags & os.O_DIRECT)
+    found.is_closed_on_exec = bool(flags & os.O_CLOEXEC)
     found.position_bytes = int(facts.get("pos", 0))
     if device and not is_remote:
         _look_at(found)

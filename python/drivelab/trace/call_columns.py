@@ -1,0 +1,190 @@
+"""Calls of a followed program as columns: a million of them as dictionaries would be 2 GB and take half a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from drivelab.model.system_calls import (
+    ENTER_RING,
+    OPENS,
+    READS,
+    SEEK,
+    SUBMIT_AIO,
+    SYNCS,
+    WRITES,
+)
+from drivelab.trace.descriptors import CHANGING, CHANGING_COMMANDS, FLAGS_AT
+from drivelab.trace.file_positions import KEPT, MOVED, MOVING, NAMED, NAMING, OPENED, SET, Step
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+_LONGS = ("number", "thread", "start_ns", "end_ns", "result")
+_ARGUMENTS = ("argument_0", "argument_1", "argument_2", "argument_3")
+_NO_DESCRIPTOR = "msync"
+
+# a call's code is its place among the names; the first is that of no call
+NAMES = ("", *READS, *WRITES, *SYNCS, *CHANGING, SEEK, SUBMIT_AIO, ENTER_RING)
+CODES = {name: code for code, name in enumerate(NAMES)}
+# they move data or have it moved; others only say what descriptors stand for, or what is followed by itself
+ON_DATA = (*READS, *WRITES, *SYNCS, ENTER_RING)
+
+
+def those(names: Iterable[str]) -> Flags:
+    """By code whether a call is one of these."""
+    wanted = frozenset(names)
+    return np.array([name in wanted for name in NAMES])
+
+
+READING, WRITING, SYNCING, OPENING = map(those, (READS, WRITES, SYNCS, OPENS))
+_HAS_FLAGS = those(FLAGS_AT)
+_BY_DESCRIPTOR = those({*READS, *WRITES, *SYNCS, *OPENS, SEEK} - {_NO_DESCRIPTOR})
+_SECOND_VERSIONS = those(name for name in NAMING if name.endswith("v2"))
+_KINDS = np.full(len(NAMES), KEPT)
+for _names, _kind in ((OPENS, OPENED), ((SEEK,), SET), (MOVING, MOVED), (NAMING, NAMED)):
+    _KINDS[those(_names)] = _kind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallColumns:
+    """Some calls, a column each.
+
+    Attributes
+    ----------
+    name : array of int
+        By call its code.
+    thread, process, start_ns, submitted_ns, end_ns, result : array of int
+        Whose it is, when it began, was submitted and ended, and what it returned.
+    arguments : tuple of array
+        What it was asked.
+    is_doubtful, is_registered : array of bool
+        Whether events were lost meanwhile, and whether its file is a ring's own.
+    is_submitted : bool
+        Whether these are requests, which go on after the call that made them.
+    """
+
+    name: Integers
+    thread: Integers
+    process: Integers
+    start_ns: Integers
+    submitted_ns: Integers
+    end_ns: Integers
+    result: Integers
+    arguments: tuple[Integers, ...]
+    is_doubtful: Flags
+    is_registered: Flags
+    is_submitted: bool
+
+    def __len__(self) -> int:
+        return int(self.name.size)
+
+    def of_descriptors(self) -> tuple[Integers, Integers, Integers]:
+        """Calls of a descriptor; which one, or which they opened; and the moment at which it stands for their file."""
+        (rows,) = np.nonzero(_BY_DESCRIPTOR[self.name])
+        opens = OPENING[self.name[rows]]
+        descriptors = np.where(opens, self.result[rows], self.arguments[0][rows]) & 0xFFFFFFFF
+        return rows, descriptors, np.where(opens, self.end_ns[rows], self.start_ns[rows])
+
+    def steps(self, files: Integers, opened: Integers) -> tuple[Integers, Iterator[Step]]:
+        """Those that have to do with a place in a file, and what they do with it, as `FilePositions` takes them."""
+        kinds = _KINDS[self.name]
+        (rows,) = np.nonzero((self.result >= 0) & (((kinds == OPENED) | (kinds == SET)) | (files > 0)))
+        names, last = self.name[rows], self.arguments[-1][rows]
+        kinds = np.where(_SECOND_VERSIONS[names] & (last < 0), MOVED, kinds[rows])
+        arguments = last
+        for call, place in FLAGS_AT.items():
+            arguments = np.where(names == CODES[call], self.arguments[place][rows], arguments)
+        arguments = np.where((kinds == OPENED) & ~_HAS_FLAGS[names], 0, arguments)
+        columns = (kinds, opened[rows], files[rows], self.start_ns[rows], self.result[rows], arguments, WRITING[names])
+        return rows, zip(*(column.tolist() for column in columns), strict=True)
+
+
+class CallTable:
+    """Calls that are gone through in pieces, as often as wanted.
+
+    Parameters
+    ----------
+    calls : pyarrow.Table
+        thread, number, start_ns, end_ns, result, argument_0 ..., is_doubtful; of requests submitted_ns and
+        is_registered, too.
+    numbers : mapping of str to int
+        The number of each call.
+    processes : mapping of int to int
+        The process of each thread; a thread that is not in it is its own.
+    """
+
+    def __init__(self, calls: pa.Table, numbers: Mapping[str, int], processes: Mapping[int, int]) -> None:
+        self._calls = calls
+        self._numbers = numbers
+        self._processes = processes
+        self._codes = np.zeros(1 + max(numbers.values(), default=0), dtype=np.int64)
+        for name, number in numbers.items():
+            self._codes[number] = CODES.get(name, 0)
+        self._threads = np.array(sorted(processes), dtype=np.int64)
+        self._of_threads = np.array([processes[thread] for thread in sorted(processes)], dtype=np.int64)
+
+    def batches(self, rows_at_once: int) -> Iterator[CallColumns]:
+        """All of them, in their order."""
+        for batch in self._calls.to_batches(rows_at_once):
+            number, thread, start_ns, end_ns, result = (_integers(batch, name) for name in _LONGS)
+            is_submitted = "submitted_ns" in batch.schema.names
+            yield CallColumns(
+                name=self._codes[number],
+                thread=thread,
+                process=self._process(thread),
+                start_ns=start_ns,
+                submitted_ns=_integers(batch, "submitted_ns") if is_submitted else end_ns,
+                end_ns=end_ns,
+                result=result,
+                arguments=tuple(_integers(batch, name) for name in _ARGUMENTS if name in batch.schema.names),
+                is_doubtful=_flags(batch, "is_doubtful"),
+                is_registered=_flags(batch, "is_registered"),
+                is_submitted=is_submitted,
+            )
+
+    def changes(self) -> Iterator[dict[str, Any]]:
+        """Calls after which a descriptor may stand for something else, or may be closed by an exec."""
+        calls = self.named(*CHANGING)
+        is_other = pc.not_equal(calls["number"].cast(pa.int64()), self._numbers.get("fcntl", -1))
+        command = pc.bit_wise_and(calls["argument_1"].cast(pa.int64()), 0xFFFFFFFF)
+        is_changing = pc.is_in(command, pa.array(CHANGING_COMMANDS, pa.int64()))
+        return self._rows(calls.filter(pc.or_(is_other, is_changing)))
+
+    def rows(self, *names: str) -> Iterator[dict[str, Any]]:
+        """Those of some names, as dictionaries."""
+        return self._rows(self.named(*names))
+
+    def named(self, *names: str) -> pa.Table:
+        """Those of some names."""
+        numbers = pa.array([self._numbers[name] for name in names if name in self._numbers], pa.int64())
+        return self._calls.filter(pc.is_in(self._calls["number"].cast(pa.int64()), numbers))
+
+    def _rows(self, calls: pa.Table) -> Iterator[dict[str, Any]]:
+        names = {number: name for name, number in self._numbers.items()}
+        for batch in calls.to_batches(1 << 12):
+            for row in batch.to_pylist():
+                row["call"] = names[row["number"]]
+                row["process"] = self._processes.get(row["thread"], row["thread"])
+                yield row
+
+    def _process(self, threads: Integers) -> Integers:
+        if not self._threads.size:
+            return threads
+        places = np.searchsorted(self._threads, threads).clip(max=self._threads.size - 1)
+        return np.where(self._threads[places] == threads, self._of_threads[places], threads)
+
+
+def _integers(batch: pa.RecordBatch, name: str) -> Integers:
+    return np.asarray(batch.column(name).cast(pa.int64()))
+
+
+def _flags(batch: pa.RecordBatch, name: str) -> Flags:
+    if name not in batch.schema.names:
+        return np.zeros(batch.num_rows, dtype=bool)
+    return np.asarray(batch.column(name).cast(pa.bool_()), dtype=bool)
