@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::convert::ArrowTable;
-use crate::trace_collect::{call_columns, fork_columns};
+use crate::trace_collect::{call_columns, started_columns};
 
 /// Records the calls of threads until it is stopped.
 #[pyclass(frozen, module = "drivelab._engine")]
@@ -89,6 +89,6 @@ impl CallProbe {
             "lost_events": found.lost,
             "names": found.names,
         });
-        Ok((call_columns(&found.calls), fork_columns(&found.forks), told.to_string()))
+        Ok((call_columns(&found.calls), started_columns(&found.started), told.to_string()))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array};
-use drivelab_trace::calls::{ARGUMENTS, Call, LiveCalls, Missing, calls};
+use drivelab_trace::calls::{ARGUMENTS, Call, LiveCalls, Missing, Started, calls};
 use drivelab_trace::collect::{Collector, Kind, Options, Raw};
 use drivelab_trace::events::format::PageFormat;
 use drivelab_trace::events::layout::event_names;
@@ -113,7 +113,7 @@ impl CollectedTrace {
             calls(&mut raw, header_page, &formats).map_err(PyErr::from)
         })?;
         let counts = counts(found.unfinished, found.unbegun, &found.missing);
-        Ok((call_columns(&found.calls), fork_columns(&found.forks), counts))
+        Ok((call_columns(&found.calls), started_columns(&found.started), counts))
     }
 
     /// The requests of io_uring in it, and counts as JSON.
@@ -187,11 +187,19 @@ fn request_columns(found: &Requests) -> ArrowTable {
     ])
 }
 
-pub(crate) fn fork_columns(forks: &[(u32, u32)]) -> ArrowTable {
-    let column = |of: &dyn Fn(&(u32, u32)) -> u32| -> ArrayRef {
-        Arc::new(forks.iter().map(|fork| Some(of(fork) as i32)).collect::<Int32Array>())
+pub(crate) fn started_columns(started: &[Started]) -> ArrowTable {
+    let thread = |of: &dyn Fn(&Started) -> u32| -> ArrayRef {
+        Arc::new(started.iter().map(|one| Some(of(one).cast_signed())).collect::<Int32Array>())
     };
-    ArrowTable::new(vec![("parent", column(&|fork| fork.0)), ("child", column(&|fork| fork.1))])
+    let whole = |of: &dyn Fn(&Started) -> u64| -> ArrayRef {
+        Arc::new(started.iter().map(|one| Some(of(one).cast_signed())).collect::<Int64Array>())
+    };
+    ArrowTable::new(vec![
+        ("parent", thread(&|one| one.parent)),
+        ("child", thread(&|one| one.child)),
+        ("time_ns", whole(&|one| one.time_ns)),
+        ("flags", whole(&|one| one.flags)),
+    ])
 }
 
 pub(crate) fn call_columns(calls: &[Call]) -> ArrowTable {

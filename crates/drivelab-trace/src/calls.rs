@@ -34,13 +34,26 @@ pub struct Call {
     pub is_doubtful: bool,
 }
 
+/// A thread or process that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// The thread that started it.
+    pub parent: u32,
+    /// Its own id.
+    pub child: u32,
+    /// When.
+    pub time_ns: u64,
+    /// What it shares with who started it (`CLONE_...`).
+    pub flags: u64,
+}
+
 /// What was recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
     /// In the order in which they began.
     pub calls: Vec<Call>,
-    /// Threads and processes that were started: by whom, and who.
-    pub forks: Vec<(u32, u32)>,
+    /// Threads and processes that were started, in order of time.
+    pub started: Vec<Started>,
     /// Calls without a return: the trace or the thread ended first.
     pub unfinished: u64,
     /// Returns of calls that began before the trace.
@@ -69,7 +82,7 @@ impl Layout {
         let missing = |name: &str| FormatError(format!("the format of {name} is missing"));
         let enter = named("sys_enter").ok_or_else(|| missing("sys_enter"))?;
         let exit = named("sys_exit").ok_or_else(|| missing("sys_exit"))?;
-        let fork = named("sched_process_fork").map(|it| pair(it, "parent_pid", "child_pid"));
+        let fork = named("task_newtask").map(|it| pair(it, "pid", "clone_flags"));
         Ok(Self {
             page: PageFormat::parse(header_page)?,
             pid: enter.required("common_pid")?.clone(),
@@ -94,8 +107,8 @@ impl Layout {
         if id == self.exit.0 {
             return Some(What::Exit(self.exit.1.number(data) as u32, self.exit.2.number(data).cast_signed()));
         }
-        let (number, parent, child) = self.fork.as_ref()?;
-        (id == *number).then(|| What::Fork(parent.number(data) as u32, child.number(data) as u32))
+        let (number, child, flags) = self.fork.as_ref()?;
+        (id == *number).then(|| What::Fork(child.number(data) as u32, flags.number(data)))
     }
 }
 
@@ -103,7 +116,7 @@ impl Layout {
 enum What {
     Enter(u32, [u64; ARGUMENTS]),
     Exit(u32, i64),
-    Fork(u32, u32),
+    Fork(u32, u64),
 }
 
 /// Time, thread, event.
@@ -256,7 +269,9 @@ impl Calls {
                         self.unfinished += u64::from(other.is_some());
                     }
                 },
-                What::Fork(parent, child) => self.forks.push((parent, child)),
+                What::Fork(child, flags) => {
+                    self.started.push(Started { parent: thread, child, time_ns: time, flags });
+                }
             }
         }
         self.calls.sort_by_key(|call| call.start_ns);

@@ -78,7 +78,7 @@ struct Maps {
 pub struct Options {
     /// The kernel's numbers of the calls that are wanted.
     pub numbers: Vec<u32>,
-    /// The text of the `format` file of the event `sched_process_fork`.
+    /// The text of the `format` file of the event `task_newtask`.
     pub fork_format: String,
     /// That of `sched_process_exec`.
     pub exec_format: String,
@@ -119,14 +119,14 @@ impl CallProbe {
             let offset = event.required(field).map_err(|error| invalid(error.0))?.offset;
             i16::try_from(offset).map_err(|_| invalid(format!("{field} is too far away")))
         };
-        let child = place(&fork, "child_pid")?;
+        let (child, flags) = (place(&fork, "pid")?, place(&fork, "clone_flags")?);
         let (pid, old_pid) = (place(&exec, "pid")?, place(&exec, "old_pid")?);
         host::allow_maps()?;
         let (online, processors) = host::processors()?;
         let (maps, rings) = maps(options, &online, processors)?;
         let load = |code: Vec<u64>| Program::load(ProgramKind::RawTracepoint, &code);
         let programs = vec![
-            Program::load(ProgramKind::Tracepoint, &programs::fork(&maps, child))?,
+            Program::load(ProgramKind::Tracepoint, &programs::fork(&maps, child, flags))?,
             Program::load(ProgramKind::Tracepoint, &programs::exec(&maps, pid, old_pid))?,
             load(programs::end(&maps))?,
             load(programs::exit(&maps))?,
@@ -187,6 +187,7 @@ impl CallProbe {
         self.end();
         let mut recorded = std::mem::take(&mut *locked(&self.recorded));
         recorded.calls.sort_by_key(|call| call.start_ns);
+        recorded.started.sort_by_key(|started| started.time_ns);
         let opens = self.threads().into_iter().filter_map(|thread| self.maps.threads.get::<Open>(thread));
         recorded.unfinished = opens.filter(|open| open.state == IN_CALL.cast_unsigned()).count() as u64;
         recorded.unbegun = self.maps.count(UNBEGUN);
@@ -277,7 +278,7 @@ mod tests {
     fn a_description_that_lacks_the_child_is_refused_before_the_kernel_is_asked() {
         let options = Options {
             numbers: vec![0],
-            fork_format: "name: sched_process_fork\nID: 1\n".into(),
+            fork_format: "name: task_newtask\nID: 1\n".into(),
             exec_format: "name: sched_process_exec\nID: 2\n".into(),
             buffer_bytes: 1 << 16,
             interval: Duration::from_millis(1),
@@ -285,9 +286,6 @@ mod tests {
             threads_max: 1,
             dispensable: Vec::new(),
         };
-        assert_eq!(
-            CallProbe::attach(&options).unwrap_err().to_string(),
-            "sched_process_fork has no field child_pid"
-        );
+        assert_eq!(CallProbe::attach(&options).unwrap_err().to_string(), "task_newtask has no field pid");
     }
 }

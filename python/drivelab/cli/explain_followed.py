@@ -248,7 +248,7 @@ def _kept(
     calls, requests = followed.calls, followed.requests
     numbers = call_numbers(os.uname().machine)
     counted = operations_of_calls(
-        calls.calls, numbers, followed.files, followed.devices, followed.processes, requests.requests
+        calls.calls, numbers, followed.files, followed.devices, followed.processes, requests.requests, calls.forks
     )
     # every one that was started is among them
     threads = {*followed.processes, *pc.unique(calls.calls["thread"]).to_pylist()}

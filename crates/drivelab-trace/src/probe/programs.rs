@@ -127,37 +127,44 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
     program.finish()
 }
 
-/// At the event `sched_process_fork`, with the place of `child_pid` in it: who is started is followed, too.
-pub(super) fn fork(maps: &Maps, child: i16) -> Vec<u64> {
+/// At the event `task_newtask`, with the places of `pid` and `clone_flags` in it: who is started is followed, too.
+pub(super) fn fork(maps: &Maps, child: i16, flags: i16) -> Vec<u64> {
     let program = &mut Assembler::default();
-    program.load(Four, R6, R1, child);
+    let open = -8 - size_of::<Open>() as i16;
+    program.load(Four, R6, R1, child).load(Eight, R7, R1, flags).store(Eight, R10, open - 8, R7);
     thread(program, maps);
-    follow(program, maps, Label::Full);
+    for at in (0..size_of::<Open>() as i16).step_by(8) {
+        program.store_number(Eight, R10, open + at, 0);
+    }
+    program.set_place(R3, R10, open);
+    follow(program, maps);
     reserve(program, maps);
     clear(program);
-    program.store(Eight, R7, argument(0), R6);
+    program.store(Eight, R7, argument(0), R6).load(Eight, R1, R10, open - 8).store(
+        Eight,
+        R7,
+        argument(1),
+        R1,
+    );
+    program.call(Of::Time).store(Eight, R7, offset_of!(Record, start_ns) as i16, R0);
     tell(program, STARTED);
     submit(program, maps).label(Label::Full).count(&maps.counts, UNFOLLOWED, Label::Out).finish()
 }
 
-/// Follows the thread whose number is in `R6`.
-fn follow(program: &mut Assembler, maps: &Maps, otherwise: Label) {
-    for at in (0..size_of::<Open>() as i16).step_by(8) {
-        program.store_number(Eight, R10, at - 8 - size_of::<Open>() as i16, 0);
-    }
+/// Follows the thread whose number is in `R6`, with what it is doing at `R3`.
+fn follow(program: &mut Assembler, maps: &Maps) {
     program.store(Four, R10, KEY, R6).set_map(R1, &maps.threads).set_place(R2, R10, KEY);
-    program.set_place(R3, R10, -8 - size_of::<Open>() as i16).set_number(R4, 0).call(Of::Update);
-    program.jump(When::Differs, R0, 0, otherwise);
+    program.set_number(R4, 0).call(Of::Update).jump(When::Differs, R0, 0, Label::Full);
 }
 
 /// At the event `sched_process_exec`, with the places of `pid` and `old_pid` in it: a thread that becomes another
-/// program takes the number of its process, whose first thread has ended.
+/// program takes the number of its process, whose first thread has ended, and returns from the call by this number.
 pub(super) fn exec(maps: &Maps, pid: i16, old_pid: i16) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.load(Four, R6, R1, pid).load(Four, R7, R1, old_pid).jump_if_same(R6, R7, Label::Out);
-    program.store(Four, R10, KEY, R7).find(&maps.threads, Label::Out);
-    program.set_map(R1, &maps.threads).set_place(R2, R10, KEY).call(Of::Delete);
-    follow(program, maps, Label::Full);
+    program.store(Four, R10, KEY, R7).find(&maps.threads, Label::Out).set(R3, R0);
+    follow(program, maps);
+    program.store(Four, R10, KEY, R7).set_map(R1, &maps.threads).set_place(R2, R10, KEY).call(Of::Delete);
     program.jump(When::Always, R0, 0, Label::Out);
     program.label(Label::Full).count(&maps.counts, UNFOLLOWED, Label::Out).finish()
 }

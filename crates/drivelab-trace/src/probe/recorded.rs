@@ -1,15 +1,15 @@
 //! What programs in the kernel told of calls, as far as memory has room for it.
 
 use super::{Options, Record, programs};
-use crate::calls::Call;
+use crate::calls::{Call, Started};
 
 /// What was recorded.
 #[derive(Debug, Default)]
 pub struct Recorded {
     /// Calls, in the order in which they began.
     pub calls: Vec<Call>,
-    /// Threads and processes that were started: by whom, and who.
-    pub forks: Vec<(u32, u32)>,
+    /// Threads and processes that were started.
+    pub started: Vec<Started>,
     /// Names of threads that have ended.
     pub names: Vec<(u32, String)>,
     /// Calls, threads and names that there was no room for, in a ring or in memory.
@@ -52,7 +52,12 @@ impl Recorded {
     pub(super) fn keep(&mut self, record: Record, room: &Room) {
         let Record { start_ns, end_ns, arguments, result, thread, number, process } = record;
         match number {
-            programs::STARTED => self.forks.push((thread, arguments[0] as u32)),
+            programs::STARTED => self.started.push(Started {
+                parent: thread,
+                child: arguments[0] as u32,
+                time_ns: start_ns,
+                flags: arguments[1],
+            }),
             programs::ENDED => {
                 let bytes: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
                 let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -91,10 +96,10 @@ mod tests {
             process: 6,
         };
         let (mut recorded, room) = (Recorded::default(), Room { calls_max: 1, ..Room::default() });
-        recorded.keep(record(programs::STARTED, [8, 0, 0, 0]), &room);
+        recorded.keep(record(programs::STARTED, [8, 17, 0, 0]), &room);
         recorded.keep(record(74, [3, 0, 0, 0]), &room);
         recorded.keep(record(programs::ENDED, [name, 0, 0, 0]), &room);
-        assert_eq!(recorded.forks, [(7, 8)]);
+        assert_eq!(recorded.started, [Started { parent: 7, child: 8, time_ns: 5, flags: 17 }]);
         assert_eq!(recorded.names, [(7, "writer".to_owned())]);
         let told: Vec<_> = recorded.calls.iter().map(|it| (it.number, it.end_ns, it.result)).collect();
         assert_eq!(told, [(74, 9, -4)]);
@@ -122,6 +127,6 @@ mod tests {
         recorded.keep(record(programs::STARTED, 0), &room);
         assert_eq!((recorded.lost, recorded.recorded_until_ns), (3, Some(10)));
         assert_eq!(recorded.calls.iter().filter(|call| call.number == sync).count(), 1);
-        assert_eq!(recorded.forks.len(), 1);
+        assert_eq!(recorded.started.len(), 1);
     }
 }

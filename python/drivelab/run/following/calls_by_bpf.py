@@ -20,7 +20,7 @@ from drivelab.run.tracing.tracefs import TraceUnavailableError, tracefs
 _INTERVAL_NS = 20_000_000
 # where memory becomes full, what is told least by: others of their descriptor are placed without them
 _DISPENSABLE = ("pread64", "preadv")
-_FORK, _EXEC = (f"events/sched/sched_process_{name}/format" for name in ("fork", "exec"))
+_FORK, _EXEC = "events/task/task_newtask/format", "events/sched/sched_process_exec/format"
 
 
 class BpfTrace:

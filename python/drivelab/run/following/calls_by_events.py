@@ -19,7 +19,7 @@ from drivelab.run.tracing.ring_buffer import RingBuffer
 from drivelab.run.tracing.source import Limits, buffer_bytes, cpus_of
 from drivelab.run.tracing.tracefs import trace_instance, tracefs
 
-_EVENTS = ("raw_syscalls/sys_enter", "raw_syscalls/sys_exit", "sched/sched_process_fork")
+_EVENTS = ("raw_syscalls/sys_enter", "raw_syscalls/sys_exit", "task/task_newtask")
 
 
 class EventsTrace:

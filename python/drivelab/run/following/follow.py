@@ -199,7 +199,7 @@ def follow(
         calls=_since(recorded, began_ns),
         requests=requests,
         files=files.all_seen,
-        processes=files.processes | recorded.processes,
+        processes=recorded.processes_of(files.processes),
         names=recorded.names | files.names,
         began_ns=began_ns,
         ended_ns=ended_ns,

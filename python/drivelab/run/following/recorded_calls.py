@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from drivelab.model.system_calls import IS_THREAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class RecordedCalls:
         thread, process (0 by trace events, which do not tell it), number, start_ns, end_ns, result, argument_0 to
         argument_3, is_doubtful: events were lost meanwhile.
     forks : pyarrow.Table
-        parent, child: threads and processes that were started.
+        parent, child, time_ns, flags (``CLONE_...``): threads and processes that were started.
     facts : dict
         ``source`` (BPF or trace events), ``unfinished``, ``unbegun``, ``gaps``; of trace events ``damaged_pages``
         and ``why_not_bpf``; of BPF ``threads_not_followed``, ``calls_of_32_bits`` (not recorded)
@@ -42,6 +45,14 @@ class RecordedCalls:
         told = self.calls.filter(pc.greater(self.calls["process"], 0))
         pairs = told.group_by(["thread", "process"]).aggregate([])
         return dict(zip(pairs["thread"].to_pylist(), pairs["process"].to_pylist(), strict=True))
+
+    def processes_of(self, looked_up: Mapping[int, int]) -> dict[int, int]:
+        """By thread its process, with those that were looked up, and those that ended before they were."""
+        found = {**looked_up, **self.processes}
+        columns = (self.forks[name].to_pylist() for name in ("parent", "child", "flags"))
+        for parent, child, flags in zip(*columns, strict=True):
+            found.setdefault(child, found.get(parent, parent) if flags & IS_THREAD else child)
+        return found
 
 
 class CallsTrace(Protocol):
