@@ -232,3 +232,31 @@ def test_a_command_says_in_its_own_json_what_the_list_says_of_its_run(
 def test_what_is_known_of_a_run_already_makes_no_other_answer_of_it(name: str) -> None:
     run = open_run(GOLDEN / name)
     assert told_in_short(run, answer_of_run(run)) == told_in_short(run)
+
+
+def test_a_directory_of_runs_is_listed_instead_of_the_default_one(
+    kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gathered = tmp_path_factory.mktemp("a fleet")
+    shutil.copytree(GOLDEN / "ssd-latency-scratch", gathered / "oak" / "20260105T000000Z-ssd-latency")
+    shutil.copytree(GOLDEN / "explained-appends", gathered / "20260106T000000Z-explain")
+    assert main.run(["runs", str(gathered)]) == 0
+    _, *lines, how = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line[0] != " "] == ["1", "2"]
+    assert how == f"to see one: drivelab report '{gathered}/20260106T000000Z-explain'"
+    for one in ("oak", "oak/20260105T000000Z-ssd-latency"):
+        assert main.run(["runs", str(gathered / one), "--json"]) == 0
+        assert [row["run"] for row in json.loads(capsys.readouterr().out)["runs"]] == ["20260105T000000Z-ssd-latency"]
+
+
+def test_what_was_measured_on_a_directory_is_meant_before_what_lies_in_it(
+    kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path_factory.mktemp("store")
+    run = kept / "20260101T000000Z-check-etcd" / "run.json"
+    run.write_text(run.read_text().replace("/var/lib/etcd", str(store)))
+    shutil.copytree(GOLDEN / "queue-depth-grid", store / "20260102T000000Z-queue-depth-grid")
+    assert main.run(["runs", str(store)]) == 0
+    out, err = capsys.readouterr()
+    assert "to see one: drivelab report 3" in out
+    assert f"of those that lie in it: DRIVELAB_RUNS={store} drivelab runs" in err

@@ -99,6 +99,18 @@ def test_commands_read_a_bucket_as_they_read_a_directory(bucket: Bucket, asked: 
     assert {one["run"] for one in listed} == {one.name for one in RUNS}
 
 
+def test_the_stores_in_the_folders_of_an_address_are_listed_together(bucket: Bucket, asked: Asked) -> None:
+    for one, folder in ((CHECK, "a"), (GRID, "b")):
+        assert asked("push", one, "--to", f"s3://{bucket.name}/team/{folder}")[0] == 0
+    above = f"s3://{bucket.name}/team"
+    status, out, err = asked("runs", above)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[-1] == f"to see one: drivelab report {above}/b/{GRID.name}"
+    assert asked("sql", "select count(*) as n from runs", above)[1].split() == ["n", "2"]
+    # two levels up nothing is looked for
+    assert "no run of" in asked("runs", f"s3://{bucket.name}")[1]
+
+
 def test_where_runs_are_kept_may_be_a_bucket(
     bucket: Bucket, asked: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

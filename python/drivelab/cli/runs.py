@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from drivelab.store.followed import StoredFollowed, open_followed
 from drivelab.store.layout import HISTOGRAMS, TRIALS
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.remote.address import is_address
-from drivelab.store.remote.bring import bring
+from drivelab.store.remote.bring import bring, place_of
 from drivelab.streams import make_console
 
 SCHEMA = 1
@@ -31,7 +32,8 @@ def command(
         str | None,
         typer.Argument(
             metavar="[TARGET]",
-            help="Only runs on this directory or drive, or of this label; s3://BUCKET/PREFIX: the runs of that store.",
+            help="Only runs on this directory or drive, or of this label; the runs in this directory, such as that of "
+            "a fleet, or store (s3://BUCKET/PREFIX).",
         ),
     ] = None,
     all_runs: Annotated[bool, typer.Option("--all", help=f"All of them, and not only the newest {SHOWN_MAX}.")] = False,
@@ -44,11 +46,14 @@ def command(
     made. So do its name, which --json tells, or the time with which that begins,
     and LAST, which is number 1.
     """
-    store = target if target is not None and is_address(target) else ""
-    kept: list[StoredRun | StoredFollowed] = [*readable_runs(store), *_readable(kept_followed(store), open_followed)]
-    numbers = {directory: number for number, directory in enumerate(all_kept(store), start=1)}
-    kept.sort(key=lambda one: numbers[one.directory])
-    found = [one for one in kept if target is None or store or is_on(target, record_of(one))]
+    place = _place_of_runs(target or "")
+    # what was measured on a directory is meant before what lies in it
+    found = [] if is_address(place) else [one for one in _kept() if target is None or is_on(target, record_of(one))]
+    if found and place:
+        print(f"of those that lie in it: DRIVELAB_RUNS={shlex.quote(place)} drivelab runs", file=sys.stderr)
+        place = ""
+    found = found or (_kept(place) if place else [])
+    numbers = {directory: number for number, directory in enumerate(all_kept(place), start=1)}
     told = found if all_runs or as_json else found[:SHOWN_MAX]
     # all at once: each by itself would wait for the network
     bring((one.directory for one in told if not record_of(one).verdict), TRIALS, HISTOGRAMS)
@@ -63,10 +68,27 @@ def command(
     plain = not console.encoding.startswith("utf")
     for line in run_lines(shown, max(console.width, 40), plain, has_tags=has_tags):
         print(line)
-    first = f"{store.rstrip('/')}/{shown[0]['run']}" if store else shown[0]["number"]
+    first = shlex.quote(place_of(told[0].directory)) if place else shown[0]["number"]
     print(f"to see one: drivelab report {first}")
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} older: --all")
+
+
+def _place_of_runs(target: str) -> str:
+    """What was typed, where it is a store or a directory with runs in it; empty where it is neither."""
+    if is_address(target):
+        return target
+    try:
+        return target if target and all_kept(target) else ""
+    except PermissionError as error:
+        print(f"left out: {error.filename}: {error.strerror}", file=sys.stderr)
+        return ""
+
+
+def _kept(place: str = "") -> list[StoredRun | StoredFollowed]:
+    """What is kept there and can be read, the newest first."""
+    kept: list[StoredRun | StoredFollowed] = [*readable_runs(place), *_readable(kept_followed(place), open_followed)]
+    return sorted(kept, key=lambda one: one.directory.name, reverse=True)
 
 
 def readable_runs(store: str = "") -> Iterator[StoredRun]:

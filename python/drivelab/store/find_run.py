@@ -23,8 +23,8 @@ _MAKE = "name a directory of a run, or make one: drivelab check ."
 def kept_runs(store: str = "") -> list[Path]:
     """The directories of the runs where runs are kept, the oldest first: their names begin with the time.
 
-    Those of fleets are among them, as they are where that directory is named to `runs_at`. Another store may be named,
-    by its address; so it may for those below.
+    Those of fleets are among them, as they are where that directory is named to `runs_at`. Another place may be named,
+    by its path or its address; so it may for those below.
     """
     return _kept(RUN_JSON, store)
 
@@ -73,22 +73,22 @@ def stored_in(name: str) -> Path | None:
 
 
 def _kept(file: str, store: str) -> list[Path]:
-    if address := store or kept_address():
+    address = store or kept_address()
+    if is_address(address):
         return [one for one in _kept_in_store(address) if (one / FOLLOWED_JSON).is_file() == (file == FOLLOWED_JSON)]
-    parent = default_parent()
-    return sorted(_below(parent, file), key=lambda one: (one.name, one)) if parent.is_dir() else []
+    parent = typed_path(address) if address else default_parent()
+    return sorted(_at_or_below(parent, file), key=lambda one: (one.name, one))
 
 
-def _below(parent: Path, file: str, depth: int = _DEPTH) -> Iterator[Path]:
-    """The directories below that hold such a file; neither within a run nor in what is being brought here."""
-    for path in parent.iterdir():
-        if path.name.startswith("."):
-            continue
-        held = [name for name in (RUN_JSON, FOLLOWED_JSON) if (path / name).is_file()]
-        if file in held:
-            yield path
-        elif not held and depth > 1 and path.is_dir():
-            yield from _below(path, file, depth - 1)
+def _at_or_below(path: Path, file: str, depth: int = _DEPTH) -> Iterator[Path]:
+    """The directories that hold such a file; neither within a run nor in what is being brought here."""
+    held = [name for name in (RUN_JSON, FOLLOWED_JSON) if (path / name).is_file()]
+    if file in held:
+        yield path
+    elif not held and depth and path.is_dir():
+        for inner in path.iterdir():
+            if not inner.name.startswith("."):
+                yield from _at_or_below(inner, file, depth - 1)
 
 
 def find_run(name: str) -> Path:
@@ -129,9 +129,7 @@ def runs_at(name: str) -> list[Path]:
     if is_address(name):
         return runs_in_store(name)
     path = find_run(name)
-    if not path.is_dir() or any((path / file).exists() for file in (RUN_JSON, FOLLOWED_JSON)):
-        return [path]
-    return sorted(_below(path, RUN_JSON)) or [path]
+    return sorted(_at_or_below(path, RUN_JSON)) or [path]
 
 
 def _only(runs: list[Path], name: str) -> Path:

@@ -50,7 +50,9 @@ _Listed = tuple[str, Path]
 
 
 def runs_in_store(address: str) -> list[Path]:
-    """The directories of the runs at an address, by their names: those of a store, or the only one that is meant.
+    """The directories of the runs at an address: those of a store, the only one that is meant, or those of its folders.
+
+    Folders are looked into where the address itself is no store, as `push --to` an address below it makes them.
 
     They hold what a run is (``run.json``), and the rest as soon as `bring` is asked for it.
 
@@ -65,6 +67,9 @@ def runs_in_store(address: str) -> list[Path]:
     parent, name = parent_and_name(address)
     if parent and name[0] != "." and (run := _named(parent, name)):
         return [run]
+    folders = [f"{address}/{folder}" for folder in _objects(address).folders()]
+    if below := [run for one in folders for run in _listed(one, int(time.monotonic() // _LIST_FOR_S))]:
+        return below
     do = "put runs into it: drivelab push RUN --to s3://BUCKET/PREFIX"
     raise DrivelabError("S504", f"there is no whole run at {address}", where=address, do=do)
 

@@ -74,6 +74,16 @@ class Objects:
                 return {}
         return {one["name"].rpartition("/")[2]: one for one in listed if one["type"] == "file"}
 
+    def folders(self) -> list[str]:
+        """The names right below the address that have objects below them."""
+        with self._told():
+            try:
+                listed = self._files.ls(self._root, detail=True)
+            except FileNotFoundError as error:
+                self._require_bucket(error)
+                return []
+        return sorted(one["name"].rstrip("/").rpartition("/")[2] for one in listed if one["type"] == "directory")
+
     def sizes(self, below: str) -> dict[str, int]:
         """The sizes of all objects below a name, in bytes, by what of their names stands behind it."""
         with self._told():
