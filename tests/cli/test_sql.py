@@ -233,3 +233,21 @@ def test_nothing_else_loads_the_database() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.provokes("S506")
+def test_a_run_that_lacks_a_table_is_named_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("queue-depth-grid", "ssd-latency-scratch"):
+        shutil.copytree(RUNS / name, tmp_path / name)
+    (tmp_path / "queue-depth-grid" / "intervals.parquet").unlink()
+    query = "select distinct run from {}"
+    assert run(["sql", query.format("intervals"), str(tmp_path), "--csv"]) == EXIT_OK
+    out, err = capsys.readouterr()
+    assert out.split() == ["run", "ssd-latency-scratch"]
+    assert err == (
+        f"left out: {tmp_path}/queue-depth-grid: intervals.parquet is missing, and by run.json the run is complete "
+        "(S506). do: restore it from a copy, or run the experiment again\n"
+    )
+    assert run(["sql", query.format("histograms"), str(tmp_path), "--csv"]) == EXIT_OK
+    out, err = capsys.readouterr()
+    assert (len(out.split()), err) == (3, "")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from drivelab.cli.failure import print_message
 from drivelab.model.errors import DrivelabError
 from drivelab.store.find_run import kept_place, kept_runs, runs_at
 from drivelab.store.read import StoredRun, open_run
@@ -30,7 +31,8 @@ def command(
     operations and events.
     Each has a column run. What columns there are: drivelab sql "describe trials"
 
-    A run that still goes on, or was killed, can be asked too. Nothing is changed.
+    A run that still goes on, or was killed, can be asked too; one that lacks a table that is asked for is named.
+    Nothing is changed.
     """
     if as_json and as_csv:
         raise DrivelabError("U004", "--json and --csv exclude each other", where="drivelab sql")
@@ -43,6 +45,8 @@ def command(
         # what a name from outside holds must not end the program where the terminal knows few characters
         sys.stdout.reconfigure(errors="backslashreplace")
     answer = query_runs(query, found)
+    for one in answer.left_out:
+        print_message(f"left out: {one.where}: {one.what} ({one.code}). do: {one.do}")
     if as_json:
         print_json(answer)
     elif as_csv:

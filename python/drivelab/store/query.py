@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from drivelab.model.errors import DrivelabError
 from drivelab.store.parquet_read import memory_bytes as memory_of_process
-from drivelab.store.query_tables import TABLE_NAMES, file_pattern, make_tables, sql_text
+from drivelab.store.query_tables import TABLE_NAMES, file_pattern, make_tables, missing_tables, sql_text
 from drivelab.store.read import StoredRun
 
 if TYPE_CHECKING:
@@ -46,10 +46,19 @@ class QueryAnswer:
     ----------
     columns : tuple of QueryColumn
         The columns in order.
+    left_out : tuple of DrivelabError
+        What runs lack that should have it, so that the answer is without them.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, query: str, calls: _InterruptibleCalls) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        query: str,
+        calls: _InterruptibleCalls,
+        left_out: tuple[DrivelabError, ...],
+    ) -> None:
         self._connection = connection
+        self.left_out = left_out
         self._query = query
         self._calls = calls
         self._calls.result_of(lambda: connection.execute(query))
@@ -139,7 +148,7 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
         # nothing of the query is in it yet
         raise _damage(error, query) from error
     with _mistakes_told(query):
-        return QueryAnswer(connection, query, calls)
+        return QueryAnswer(connection, query, calls, missing_tables(runs, mentioned))
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, memory_bytes: int) -> None:

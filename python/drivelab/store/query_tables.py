@@ -79,6 +79,18 @@ def make_tables(
     return files
 
 
+def missing_tables(runs: Sequence[StoredRun], wanted: set[str]) -> tuple[DrivelabError, ...]:
+    """What runs lack of the tables that a query wants, although they are complete: one S506 for each file."""
+    found = []
+    for stored in dict.fromkeys(_STORED[table][0] for table in TABLE_NAMES if table in wanted & _STORED.keys()):
+        for run in runs:
+            try:
+                run.require_table(stored)
+            except DrivelabError as error:
+                found.append(error)
+    return tuple(found)
+
+
 def _made_without_counts(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, StoredRun], query: str) -> bool:
     """Whether the query needs no counts of trials; then the table of runs is there, without them.
 
