@@ -181,6 +181,19 @@ def test_nothing_is_erased_where_a_line_of_the_list_means_no_drive(
     assert hosts[1].directories() == []
 
 
+def test_a_drive_without_serial_that_two_hosts_of_one_kernel_see_is_told_beforehand_and_measured_by_turns(
+    fleet: Fleet, make_loop_device: MakeLoopDevice
+) -> None:
+    device = make_loop_device()
+    for number in range(2):
+        fleet.add(number, drives=[device.name])
+    answer = fleet.run(*PATIENT)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    told = f"host0/{device.name} and host1/{device.name} are one drive: it is measured from one host after the other"
+    assert one_line(answer.stderr).index(told) < one_line(answer.stderr).index(": measuring")
+    assert {item["state"] for item in fleet.items().values()} == {"complete"}
+
+
 def test_a_host_that_is_cut_off_and_one_that_is_killed_put_all_back_and_go_on_later(
     fleet: Fleet, make_loop_device: MakeLoopDevice
 ) -> None:

@@ -36,6 +36,7 @@ READY = "ready to begin"
 _FLEETS = "fleets"
 _LOCK, _ANSWER = ".lock", "answer.txt"
 _INTERRUPTED = 128 + signal.SIGINT
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PIECE_BYTES_MAX = 8 * 1024**2
 
 COMMANDS = LocalCommands()
@@ -46,13 +47,16 @@ PROGRESS: ContextVar[Callable[[Mapping[str, Any]], None]] = ContextVar("progress
 async def drives() -> dict[str, Any]:
     """The drives of this host, as ``drivelab drives --json --all --smart`` has them, or why they cannot be listed.
 
-    The answer also tells what has to be the same on both sides, since not every host was told when it was started,
-    and when by the clock of this host it was asked and has answered, in nanoseconds since 1970.
+    Of each it is told which running kernel knows it. The answer also tells what has to be the same on both sides, since
+    not every host was told when it was started, and when by the clock of this host it was asked and has answered, in
+    nanoseconds since 1970.
     """
     asked_ns = time.time_ns()
     smart = ["--smart"] if os.geteuid() == 0 else []
     ended = await COMMANDS.ended(["drives", "--json", "--all", *smart])
-    told = {"drives": ended.document.get("drives", []), "error": ended.error, "fingerprint": fingerprint()}
+    kernel = _BOOT_ID.read_text(encoding="ascii").strip()
+    found = [{**drive, "kernel": kernel} for drive in ended.document.get("drives", [])]
+    told = {"drives": found, "error": ended.error, "fingerprint": fingerprint()}
     return told | {"asked_ns": asked_ns, "answered_ns": time.time_ns()}
 
 

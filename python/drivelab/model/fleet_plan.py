@@ -70,7 +70,8 @@ class FleetItem:
         What its owner typed.
     drive : mapping of str to str
         Model, firmware, serial and WWN, as far as they are known; those of virtual machines often share a serial,
-        which is none then.
+        which is none then. With neither serial nor WWN, as ``device`` what its kernel calls it, and which kernel that
+        is: containers share it.
     tags : mapping of str to str
         What the user says of its host; kept with its run.
     state : {'planned', 'measuring', 'complete', 'failed', 'cut_off'}
@@ -106,7 +107,7 @@ class FleetItem:
     @property
     def identity(self) -> str:
         """What no other drive has, whichever host sees it; empty where nothing is known of that kind."""
-        return self.drive.get("serial") or self.drive.get("wwn", "")
+        return next((self.drive[name] for name in ("serial", "wwn", "device") if name in self.drive), "")
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored: without the consent, which is typed anew each time."""
@@ -121,7 +122,7 @@ class FleetItem:
 
 
 def seen_by_several(items: Iterable[FleetItem]) -> dict[str, list[str]]:
-    """Drives that several hosts see: the keys of their items, by serial or WWN."""
+    """Drives that several hosts see: the keys of their items, by what `FleetItem.identity` tells."""
     found: dict[str, dict[str, str]] = {}
     for item in items:
         if item.identity:

@@ -15,7 +15,7 @@ from drivelab.model.units import format_bytes
 
 # in a target: a file of its own for each host on what they share
 HOST_PLACE = "{host}"
-# a drive as 'drivelab drives --json --all' has it
+# a drive as 'drivelab drives --json --all' has it, and what tells its kernel from any other
 Drive = Mapping[str, Any]
 # what of a drive's consent its owner typed: host, drive
 Consent = Callable[[str, Drive], tuple[str, ...]]
@@ -74,6 +74,8 @@ def _item_of_drive(host: str, drive: Drive, erase: tuple[str, ...], shared: Coll
     name = f"{serial}-{drive['name']}" if serial in shared else serial
     own, wwn = (None, None) if drive["virtual"] else (serial if drive["serials"] else None, drive["wwn"])
     facts = {"model": drive["model"], "firmware": drive["firmware"], "serial": own, "wwn": wwn}
+    if not own and not wwn:
+        facts["device"] = f"{drive['identity']['device_number']} {drive['identity']['diskseq']} of {drive['kernel']}"
     known = {key: str(value) for key, value in facts.items() if value}
     return FleetItem(f"{host}/{_slug(name)}", host, drive["path"], erase, known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ def drive(name: str, *serials: str, **facts: Any) -> dict[str, Any]:
         "size_bytes": 10**12,
         "virtual": None,
         "touch": {"verdict": "free", "reasons": []},
+        "identity": {"device_number": "7:0", "diskseq": 37},
+        "kernel": "",
     }
     return known | facts
 
@@ -78,7 +81,7 @@ def test_a_drive_of_several_rules_is_one_item_with_what_is_known_of_it() -> None
         {"model": "Fast 1", "firmware": "F1", "serial": "S1"},
     )
     (loop,) = items(DriveRule(name="loop0"))
-    assert (loop.key, loop.drive) == ("one/loop0", {})
+    assert (loop.key, loop.drive) == ("one/loop0", {"device": "7:0 37 of "})
 
 
 def test_namespaces_and_ways_that_share_a_serial_are_items_of_their_own_one_at_a_time() -> None:
@@ -130,8 +133,11 @@ def test_what_is_said_of_a_host_is_said_of_each_of_its_runs() -> None:
 def test_a_drive_that_several_hosts_see_is_known_by_its_serial_or_else_by_its_wwn() -> None:
     rule = HostEntry(drives=(DriveRule(),))
 
-    def seen(*drives: dict[str, Any]) -> dict[str, list[str]]:
-        found = [items_of_host(host, rule, drives, lambda _host, _drive: ()) for host in ("a", "b")]
+    def seen(*drives: dict[str, Any], kernels: Sequence[str] = ("k1", "k2")) -> dict[str, list[str]]:
+        found = [
+            items_of_host(host, rule, [one | {"kernel": kernel} for one in drives], lambda _host, _drive: ())
+            for host, kernel in zip(("a", "b"), kernels, strict=True)
+        ]
         return seen_by_several(item for of_host in found for item in of_host)
 
     assert seen(drive("sda", "S1", wwn="naa.1")) == {"S1": ["a/S1", "b/S1"]}
@@ -139,3 +145,5 @@ def test_a_drive_that_several_hosts_see_is_known_by_its_serial_or_else_by_its_ww
     # two ways of one host to it are no two hosts
     assert seen(drive("sda", "S1"), drive("sdb", "S1")) == {"S1": ["a/S1-sda", "b/S1-sda"]}
     assert seen(drive("sda"), drive("vda", "QM00001", virtual="QEMU", wwn="naa.2")) == {}
+    # containers of one computer have one kernel, and so has a drive that tells neither
+    assert seen(drive("loop0", virtual="loop device"), kernels=("k1", "k1")) == {"7:0 37 of k1": ["a/loop0", "b/loop0"]}
