@@ -115,7 +115,8 @@ def joint_of(runs: Sequence[ReportContent], result_sets: Sequence[ResultSet]) ->
         return Joint(run.title, run.question, own_sentences(run), tables, figures, (run,), sets)
     fitness = filter(None, (fitness_table(runs, _names(runs, sets)),))
     phases = _of_phases(runs, sets, drives) if runs else None
-    told = first_in_few_words(_sentences(runs, sets, drives, phases))
+    is_joined = sum(not one.is_reference for one in by_drive) < len(runs)
+    told = first_in_few_words(_sentences(runs, sets, drives, phases, is_joined=is_joined))
     if phases is not None:
         tables = (*round_tables(phases.rounds), *tables)
         figures = (*filter(None, (steady_convergence(phases.rounds),)), *figures)
@@ -193,8 +194,13 @@ def _sentences(
     sets: Sequence[ResultSet],
     drives: Mapping[Subject, DriveOfRun],
     phases: RunAnswer | None,
+    *,
+    is_joined: bool,
 ) -> tuple[str, ...]:
-    """What drives of several runs come to; of published pages alone what these answer."""
+    """What drives of several runs come to; of published pages alone what these answer.
+
+    Where runs of one question are joined, all of them have the same drives.
+    """
     if not runs:
         alone = len(sets) == 1
         return (
@@ -209,7 +215,10 @@ def _sentences(
     of_each = tuple(_of_each_drive(runs, called, drives))
     if len(runs) == len(sets) and all(len(run.record.targets) > 1 for run in runs) and not have_runs_in_common(sets):
         # what each of them compares is its own answer, and none of the runs'
-        return (NOTHING_IN_COMMON, *(f"{run.name}: {told}" for run in runs for told in own_sentences(run)[:1]))
+        own = [(run.name, told) for run in runs for told in own_sentences(run)[:1]]
+        if is_joined and (same := merged_texts([told for _, told in own])):
+            return (f"In {'both' if len(runs) == 2 else f'all {len(runs)}'} runs {same}",)
+        return (*(() if is_joined else (NOTHING_IN_COMMON,)), *(f"{name}: {told}" for name, told in own))
     bursts = tuple(perhaps_burst_sentences(_together(runs, sets, called)))
     if compared := joint_sentences(sets, drives):
         if fitness := fitness_sentence(runs, names, lead_words(sets, drives)):

@@ -80,6 +80,15 @@ def test_runs_with_nothing_in_common_say_so_and_tell_their_own() -> None:
     assert joint.sentences[2].startswith("settings-scan-drive: 1 byte appended")
 
 
+def test_runs_of_the_same_drives_answer_their_question_together() -> None:
+    name = "write-size-two-drives"
+    alone, joint = golden_joint(name), golden_joint(name, name)
+    first = joint.sentences[0]
+    assert first.startswith("In both runs sdb is 1.6 to 12 times as fast as sdc at write + fdatasync")
+    assert alone.sentences[0].startswith(first.removeprefix("In both runs ").removesuffix("."))
+    assert NOTHING_IN_COMMON not in joint.sentences
+
+
 def test_a_model_beside_a_drive_is_shown_and_not_judged() -> None:
     sets = [result_set("a", observed("A", 50, 49, 51)), result_set("b", observed("B", 90, 89, 91, run=SIMULATED))]
     joint = joint_of([content(one.key) for one in sets], sets)
