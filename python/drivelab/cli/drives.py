@@ -15,7 +15,7 @@ from drivelab.inventory.drives import drive_names, list_drives
 from drivelab.inventory.smart import read_all_smart
 from drivelab.model.drive import BlockUse, DriveFacts
 from drivelab.model.smart import SmartFacts
-from drivelab.model.units import format_bytes
+from drivelab.model.units import format_bytes, format_decimal_bytes
 from drivelab.streams import make_console
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _print_models(as_json: bool) -> None:
         print(json.dumps({"schema": SCHEMA, "simulated": listed}, indent=2))
         return
     for target, model in models.items():
-        print(f"{target:<22}{format_bytes(model.size):>9}  {model.title}")
+        print(f"{target:<22}{format_decimal_bytes(model.size):>9}  {model.title}")
     print("measure one: drivelab run queue-depth sim:NAME; a file of your own: sim:./DRIVE.toml")
 
 

@@ -94,9 +94,12 @@ def value_axis(scale: Scale, low: float, high: float, name: str = "", **more: An
 
 def factor_axis(factor: str, numbers: Sequence[float], **more: Any) -> dict[str, Any]:
     """The axis of a factor with its levels as ticks; logarithmic where they are positive and far apart."""
-    unit = {"B": "unit at each tick", "ns": "unit at each tick", "": "1"}.get(FACTOR_UNITS.get(factor, ""))
+    unit = FACTOR_UNITS.get(factor, "")
     is_log = _is_log_factor(numbers)
-    words = f"{factor_words(factor)} [{unit or FACTOR_UNITS[factor]}{', log scale' if is_log else ''}]"
+    notes = ", ".join(
+        filter(None, ("unit at each tick" if unit in ("B", "ns") else unit, "log scale" if is_log else ""))
+    )
+    words = f"{factor_words(factor)} [{notes}]" if notes else factor_words(factor)
     ticks = sorted(set(numbers))
     every = -(-len(ticks) // 12)
     return theme.axis(

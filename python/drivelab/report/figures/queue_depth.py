@@ -180,7 +180,9 @@ def _plot(lines: Sequence[_Line], name: str) -> Plot:
         slow = scale_of([], "ns", is_log=True)
         ends = ends_of([point for line in lines for point in line.latencies])
         layout["yaxis2"] = value_axis(slow, *ends, domain=domains[1])
-        layout["annotations"].append(theme.panel_label("<b>Latency</b>", 2))
+        metrics = {one.observation.metric for line in lines for point in line.latencies for one in point.members}
+        of_medians = all(metric.endswith("_p50") for metric in metrics)
+        layout["annotations"].append(theme.panel_label("<b>Median latency</b>" if of_medians else "<b>Latency</b>", 2))
         data += [_trace(line.latencies, line, place, slow, 2) for place, line in enumerate(lines) if line.latencies]
         found = [p for line in lines if (knee := line.knee) for p in line.latencies if p.x == knee.x]
         data += _knees(found, slow, 2)

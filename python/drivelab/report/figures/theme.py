@@ -141,14 +141,19 @@ def unit_span(low_ns: float, high_ns: float) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+# where only two or three of the usual ticks would be seen
+_WITHIN_ONE_DECADE = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)
+_FEW_TICKS = 7
+
+
 def latency_ticks(low_ns: float, high_ns: float, at_most: int = 14) -> list[float]:
-    """Round values within a range: 1, 2 and 5 of each decade, or fewer where there are many decades."""
+    """Round values within a range: 1, 2 and 5 of each decade; fewer where there are many decades, more within one."""
     first, last = math.floor(math.log10(low_ns)), math.ceil(math.log10(high_ns))
     candidates: list[float] = []
-    for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
+    for steps in (_WITHIN_ONE_DECADE, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
         candidates = [step * 10.0**power for power in range(first, last + 1) for step in steps]
         candidates = [value for value in candidates if low_ns <= value <= high_ns]
-        if len(candidates) <= at_most:
+        if len(candidates) <= (_FEW_TICKS if steps is _WITHIN_ONE_DECADE else at_most):
             return candidates
     thinned = math.ceil(len(candidates) / at_most)
     return candidates[::thinned]

@@ -307,7 +307,9 @@ def _workload(row: MetricComparison, constant: Mapping[str, str]) -> str:
 def _change(row: MetricComparison, comparison: Comparison, base: str, new: str, verb: str = "was") -> str:
     """``xfs was 2.7 times as fast (1.6 to 7) as ext4 for 512 B appends``."""
     workload = _workload(row, constant_levels(comparison.rows))
-    by = "" if row.metric in _UNNAMED else f", by {metric_of(row.metric).title}"
+    # a name without a title does not tell what was done
+    is_told = row.metric in _UNNAMED and row.label != row.workload
+    by = "" if is_told else f", by {metric_of(row.metric).title}"
     if size_of_change(row) < 1 + SAME_WITHIN:
         return f"{new} {verb} as fast as {base} for {workload}{by}"
     change = ratio_change(row.ratio, is_more_slower=row.is_more_worse)

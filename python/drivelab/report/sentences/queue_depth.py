@@ -40,10 +40,11 @@ def depth_sentences(answer: RunAnswer) -> Iterator[str]:
     for (_, label), of in groups.items():
         what = capitalised(label) if is_varied or len(groups) > 1 else ""
         if len(of) > 1 and all(_full(members) for members in of.values()):
-            lead = f"{what}, best trade" if what else "Best trade"
+            trade = "best trade of rate and median latency"
+            lead = f"{what}, {trade}" if what else capitalised(trade)
             if all(_perhaps_best(_full(members)) for members in of.values()):
                 most = ", ".join(f"{_most(_full(members))} on {target}" for target, members in of.items())
-                yield f"{lead} of rate and latency: not told, the repeats scatter too far; the most: {most}."
+                yield f"{lead}: not told, the repeats scatter too far; the most: {most}."
             else:
                 yield f"{lead}: {'; '.join(_in_short(*one) for one in of.items())}."
             continue
@@ -123,7 +124,7 @@ def _best_of(members: Sequence[CombinationResult]) -> str:
     first, last, knee = members[0], members[-1], _knee(members)
     if perhaps := _perhaps_best(members):
         at_most = max(members, key=lambda one: one.metrics[RATE].median)
-        waits = f" at {latency_text(at_most.metrics[LATENCY].median)}" if LATENCY in at_most.metrics else ""
+        waits = f" at a median of {latency_text(at_most.metrics[LATENCY].median)}" if LATENCY in at_most.metrics else ""
         return (
             f"The repeats scatter: the best trade of rate and latency lies somewhere from {perhaps}; the most is "
             f"{_rate(at_most)}{waits} with {_depth(at_most)}"

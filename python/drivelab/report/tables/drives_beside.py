@@ -85,13 +85,21 @@ def _table(
     seen = {place for numbers in found.values() for place in numbers}
     absent = [one.name for place, one in enumerate(drives) if place not in seen and one.name in on_credit]
     why = f"Without {names_in_words(absent)}: what lasts behind a burst or a cache is known as a rate only."
+    numbers = [number for of_kind in found.values() for number in of_kind.values()]
+    repeats = sorted({number.trial_count for number in numbers if number.run})
     captions = (
+        _of_repeats(repeats[0], repeats[-1]) if repeats and repeats[-1] > 1 else "",
         f"All with {same}." if same else "",
         _CAPTION if has_best else _NONE_IS_BEST,
         why if absent and of.quantity == "latency" else "",
         made.caption,
     )
     return replace(made, caption=" ".join(filter(None, captions)))
+
+
+def _of_repeats(fewest: int, most: int) -> str:
+    count = most if fewest == most else f"{fewest} to {most}"
+    return f"Each number is the median of {count} repeats, in brackets the lowest and the highest of them."
 
 
 def _by_kind(sets: Sequence[ResultSet], drives: Sequence[DriveRow]) -> dict[_Kind, _Measured]:

@@ -94,8 +94,8 @@ def test_the_best_depth_of_each_target_is_told_behind_which_is_fastest() -> None
     beside, *_, best = run_sentences(RunAnswer(tuple(rows)))
     assert beside.startswith("sda is 6.7 to 13 times as fast as sdc")
     assert (
-        plain_text(best)
-        == "Best trade: 4 or more at a time on sda, 40 000 IOPS at 100 us; 1 at a time on sdb, 100 IOPS at 10.0 ms "
+        plain_text(best) == "Best trade of rate and median latency: 4 or more at a time on sda, 40 000 IOPS at 100 us; "
+        "1 at a time on sdb, 100 IOPS at 10.0 ms "
         "(4 bring 1 % more); 2 at a time on sdc, 2 900 IOPS at 690 us."
     )
 
@@ -106,7 +106,7 @@ def test_what_was_asked_is_answered_and_how_sure_the_lead_is_however_long_that_t
     told = list(map(plain_text, run_sentences(RunAnswer(tuple(rows)))))
     assert told[0].startswith("a drive is 25 % faster than another one and 100 times as fast as the third of them")
     assert told[0].endswith("beyond the scatter in all 6 combinations.")
-    assert told[1].startswith("Best trade: 32 or more at a time on a drive")
+    assert told[1].startswith("Best trade of rate and median latency: 32 or more at a time on a drive")
 
 
 def test_of_several_workloads_each_has_its_best_depths() -> None:
@@ -114,9 +114,9 @@ def test_of_several_workloads_each_has_its_best_depths() -> None:
     rows += [replace(one, workload="other", label="Other reads") for one in rows]
     beside, first, second = run_sentences(RunAnswer(tuple(rows)))
     assert plain_text(first).startswith(
-        "4 KiB random reads, best trade: 32 or more at a time on sdb, 320 000 IOPS at 1"
+        "4 KiB random reads, best trade of rate and median latency: 32 or more at a time on sdb, 320 000 IOPS at 1"
     )
-    assert second.startswith("Other reads, best trade: 32 or more at a time on sdb")
+    assert second.startswith("Other reads, best trade of rate and median latency: 32 or more at a time on sdb")
     assert beside.startswith("sdb and sdc cannot be told apart")
 
 
@@ -165,19 +165,19 @@ def test_no_depth_is_the_best_where_the_repeats_scatter_over_several() -> None:
     assert told.startswith(
         "The repeats scatter: the best trade of rate and latency lies somewhere from 1 to 64 or more at a time"
     )
-    assert told.endswith("The most is 91 600 IOPS at 699 us with 64.")
+    assert told.endswith("The most is 91 600 IOPS at a median of 699 us with 64.")
     calm = {depth: (value, 0.99 * value, 1.01 * value) for depth, (value, *_) in measured.items()}
     two = RunAnswer((*scattered(measured), *scattered(calm, "sdc")))
     (best,) = (text for text in map(plain_text, run_sentences(two)) if text.startswith("Best trade"))
     assert best == (
-        "Best trade: not told on sdb, where 1 to 64 or more at a time may be it; "
+        "Best trade of rate and median latency: not told on sdb, where 1 to 64 or more at a time may be it; "
         "4 at a time on sdc, 35 100 IOPS at 114 us (64 bring 161 % more)."
     )
     both = RunAnswer((*scattered(measured), *scattered(measured, "sdc")))
     (best,) = (text for text in map(plain_text, run_sentences(both)) if text.startswith("Best trade"))
     assert best == (
-        "Best trade of rate and latency: not told, the repeats scatter too far; the most: 91 600 IOPS with 64 on sdb, "
-        "91 600 IOPS with 64 on sdc."
+        "Best trade of rate and median latency: not told, the repeats scatter too far; the most: "
+        "91 600 IOPS with 64 on sdb, 91 600 IOPS with 64 on sdc."
     )
 
 
