@@ -23,6 +23,7 @@ from drivelab.interop.fio.translated import (
     Translation,
 )
 from drivelab.inventory.loop_target import resolve_measured
+from drivelab.inventory.target import missing_file
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment
 from drivelab.model.names import free_name
@@ -200,6 +201,8 @@ class _Placing:
     verifies: dict[str, str] = field(default_factory=dict)
     _found: list[tuple[tuple[int, int, bool], ListedJob]] = field(default_factory=list)
     _files: dict[tuple[int, str], str] = field(default_factory=dict)
+    # looking at a target means looking at all its drives
+    _known: dict[str, TargetFacts] = field(default_factory=dict)
 
     def add(self, translation: Translation, instead: TargetFacts | None, number: int) -> None:
         """Take the jobs of a job file, on its own targets or on the one that takes their place."""
@@ -247,15 +250,15 @@ class _Placing:
     ) -> tuple[int, str]:
         """Place of a job's target, and the name of its file in a directory."""
         if job.layout.kind == "null":
-            return self._place_of(resolve_measured(tempfile.gettempdir())), ""
-        facts = instead or self._resolved(path)
-        if facts.kind == "missing_file" or (facts.kind == "file" and is_changed):
-            if job.layout.must_exist and not facts.exists:
+            return self._place_of(self._resolved(tempfile.gettempdir())), ""
+        made = self._made_file(path, instead, is_changed=is_changed)
+        if made is not None:
+            if job.layout.must_exist and not made.exists():
                 do = "make it, or leave out allow_file_create=0"
                 raise DrivelabError("T101", f"{path} does not exist", where=f"{job.path}:{job.line}", do=do)
-            parent = resolve_measured(str(Path(facts.path).parent))
-            place = self._place_of(parent)
-            return place, self._file_name(place, path if instead else facts.path, job)
+            place = self._place_of(self._resolved(str(made.parent)))
+            return place, self._file_name(place, path if instead else str(made), job)
+        facts = instead or self._resolved(path)
         place = self._place_of(facts)
         if facts.kind != "directory" or job.layout.kind == "tree":
             return place, ""
@@ -264,9 +267,18 @@ class _Placing:
             raise DrivelabError("T105", f"{path} is a directory", where=f"{job.path}:{job.line}", do=do)
         return place, self._file_name(place, path, job)
 
+    def _made_file(self, path: str, instead: TargetFacts | None, *, is_changed: bool) -> Path | None:
+        """Where the run makes a job's file in a directory; None if it uses the target itself."""
+        if instead is None and (new := missing_file(path)) is not None:
+            return new
+        facts = instead or self._resolved(path)
+        is_made = facts.kind == "missing_file" or (facts.kind == "file" and is_changed)
+        return Path(facts.path) if is_made else None
+
     def _resolved(self, path: str) -> TargetFacts:
-        known = next((facts for facts in self.targets if facts.text == path), None)
-        return known or resolve_measured(path)
+        if path not in self._known:
+            self._known[path] = resolve_measured(path)
+        return self._known[path]
 
     def _place_of(self, facts: TargetFacts) -> int:
         for place, known in enumerate(self.targets):

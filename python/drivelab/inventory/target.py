@@ -75,6 +75,21 @@ def resolve_target(text: str, paths: SystemPaths = SYSTEM) -> TargetFacts:
     raise _not_a_target(text, path, status)
 
 
+def missing_file(text: str) -> Path | None:
+    """Where a target that is a new file would be made; None of every other target. No drive is looked at.
+
+    Raises
+    ------
+    DrivelabError
+        T101, T102, T105: as `resolve_target`.
+    """
+    if text.startswith((SCRATCH_PREFIX, _SIMULATED_PREFIX)) or is_raid_text(text):
+        return None
+    path, status = _looked_up(text)
+    _require_text(path)
+    return path if status is None else None
+
+
 def require_writable(target: TargetFacts) -> None:
     """Make sure that files can be made in a directory target, or the target itself can be written.
 
