@@ -110,7 +110,7 @@ class StoredRun:
         """The same, typed."""
         return RunRecord.from_json(self.run_json)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the run: that of its directory."""
         return self.directory.resolve().name
