@@ -23,6 +23,7 @@ from drivelab.cli import main
 from drivelab.cli.catalogue import BY_NAME, COMMANDS, SINGLE_COMMANDS, command_of
 from drivelab.cli.command import Command
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_REFUSED, EXIT_USAGE, DrivelabError
+from warm_program import warm_program
 
 PROGRAM = [sys.executable, "-m", "drivelab"]
 PYTHON_SOURCE = str(Path(main.__file__).resolve().parents[2])
@@ -103,7 +104,7 @@ def parser_of(command: Command) -> Any:
 
 @pytest.mark.parametrize("command", BY_NAME.values(), ids=lambda command: command.name)
 def test_each_command_has_help_with_examples_within_80_columns(command: Command) -> None:
-    answer = run_program(*command.name.split(), "--help")
+    answer = warm_program().run([*command.name.split(), "--help"], ENVIRONMENT)
     assert answer.returncode == 0, answer.stderr
     assert "Examples:" in answer.stdout
     assert max(len(line) for line in answer.stdout.splitlines()) <= 80
