@@ -22,11 +22,13 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 # one message each way, far below what a socket of datagrams takes
 _MESSAGE_BYTES = 1 << 17
+_OF_RESULTS = ("numpy.ma", "numpy.random", "rich.console", "rich.table")
 
 
 @functools.cache
@@ -71,10 +73,16 @@ def _serve(descriptor: int) -> None:
 
     prepare()
     import drivelab.cli
+    from drivelab.report.html import page_templates
 
-    # also what a command imports only when it shows its result
-    for module in pkgutil.walk_packages(drivelab.cli.__path__, "drivelab.cli."):
-        importlib.import_module(module.name)
+    # also what a command imports and compiles only when it shows its result
+    commands = [module.name for module in pkgutil.walk_packages(drivelab.cli.__path__, "drivelab.cli.")]
+    for name in (*commands, *_OF_RESULTS):
+        importlib.import_module(name)
+    templates = page_templates()
+    for file in resources.files("drivelab.report").joinpath("templates").iterdir():
+        if file.name.endswith(".j2"):
+            templates.get_template(file.name)
     gc.freeze()
     with socket.socket(fileno=descriptor) as connection:
         while True:
