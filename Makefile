@@ -45,7 +45,7 @@ ifdef ARGS
 	$(BIN)/python -m pytest -m "not vm" $(ARGS)
 else
 	$(BIN)/python -m pytest -m beside_others -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
-	$(BIN)/python -m pytest -m "not vm and not beside_others"
+	$(BIN)/python -m pytest -m alone
 endif
 
 # every process that runs tests would compile all of them at the same time

@@ -6,6 +6,7 @@ be skipped: a skip is then a failure with the same reason.
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
@@ -21,6 +22,7 @@ from shaped_drive.loop import LoopDrive
 from system_packages import GOALS, SYSTEM_PATH, find_program
 
 HERE = Path(__file__).parent
+GUESTS = HERE / "vm"
 _ALONE = (
     # traces of others: what a killed one left is removed by whoever traces next
     "tracing_undisturbed",
@@ -65,14 +67,28 @@ def runs_of_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["DRIVELAB_RUNS"] = str(tmp_path_factory.mktemp("runs"))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import only files with tests that are alone where these are asked for: all files would take longer than they."""
+    is_file_of_tests = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    return True if config.option.markexpr == "alone" and is_file_of_tests and not has_alone(collection_path) else None
+
+
+@functools.cache
+def has_alone(path: Path) -> bool:
+    """Whether tests of a file are alone; its text tells."""
+    return path in ALONE or "pytest.mark.alone" in path.read_text()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what may run on several processors at once: all but guests, and tests that share what this machine has once.
 
     A test that detaches a loop device to attach something else under its name is marked ``alone``.
     """
     for item in items:
-        shares = item.path in ALONE or HERE / "vm" in item.path.parents
-        if not shares and item.get_closest_marker("alone") is None:
+        if item.path in ALONE or item.get_closest_marker("alone") is not None:
+            assert has_alone(item.path), f"{item.nodeid} is alone, and its file does not say @pytest.mark.alone"
+            item.add_marker("alone")
+        elif item.path.parent != GUESTS:
             item.add_marker("beside_others")
 
 

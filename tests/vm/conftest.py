@@ -20,7 +20,7 @@ TIMEOUT_S = 600
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test here: ``make test-vm`` runs them, ``make test-python`` does not."""
     for item in items:
-        if HERE in item.path.parents:
+        if item.path.parent == HERE:
             item.add_marker(pytest.mark.vm)
             item.add_marker(pytest.mark.needs_tool("qemu-system-x86_64", "busybox", "modprobe"))
             if item.get_closest_marker("timeout") is None:
