@@ -53,14 +53,7 @@ class AtaSecureErase:
         return f"the computer's firmware has frozen it: {_THAW}" if security.is_frozen else ""
 
     def purge(self, name: str, journal: Journal, progress: PurgeProgress, paths: SystemPaths) -> None:
-        """Erase the drive, and return when it is done; it has no password then.
-
-        Raises
-        ------
-        DrivelabError
-            R402, R403: hdparm is not installed, or failed. R406: the drive
-            kept its password. R411: the drive did not take the password.
-        """
+        """Erase the drive, and return when it is done; it has no password then."""
         node = device_node(name, paths)
         before, reason = _ask(node)
         if before is None:

@@ -28,7 +28,7 @@ class PurgeMethod(Protocol):
         Raises
         ------
         DrivelabError
-            R402, R403: the tool is not installed, or failed. R411: the drive
-            says that it did not do it.
+            R402, R403: the tool is not installed, or failed. R406: the drive kept its password. R411: the drive says
+            that it did not do it, or did not end in time.
         """
         ...

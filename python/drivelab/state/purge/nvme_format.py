@@ -38,13 +38,7 @@ class NvmeFormat:
         return ""
 
     def purge(self, name: str, journal: Journal, progress: PurgeProgress, paths: SystemPaths) -> None:
-        """Format the namespace, and return when it is done.
-
-        Raises
-        ------
-        DrivelabError
-            R402, R403: nvme-cli is not installed, or failed.
-        """
+        """Format the namespace, and return when it is done."""
         node = str(device_node(name, paths))
         run_program([*_COMMAND, node], journal, timeout_s=_TIMEOUT_S)
         progress(1.0)

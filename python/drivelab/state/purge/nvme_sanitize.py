@@ -55,14 +55,7 @@ class NvmeSanitize:
         return f"it would erase {', '.join(others)} as well" if others else ""
 
     def purge(self, name: str, journal: Journal, progress: PurgeProgress, paths: SystemPaths) -> None:
-        """Sanitize the drive, and return when it is done.
-
-        Raises
-        ------
-        DrivelabError
-            R402, R403: nvme-cli is not installed, or failed. R411: the drive
-            failed, or did not end in time.
-        """
+        """Sanitize the drive, and return when it is done."""
         controller = device_node(nvme_controller(name, paths) or name, paths)
         abilities = nvme.parse_abilities(run_program(nvme.abilities_command(controller), journal))
         action = _action(abilities) if abilities else None

@@ -45,15 +45,7 @@ class Apm:
         return SettingFacts(self.name, value, views, levels=(_OFF,), minimum=_LEAST, maximum=_MOST)
 
     def set(self, drive: DriveFacts, level: str, journal: Journal) -> str:
-        """Bring the drive to a level; the level as read back.
-
-        Raises
-        ------
-        DrivelabError
-            C207: another drive goes by that name now. R401: not root. R402,
-            R403: hdparm is not installed, or failed. R404: the drive cannot
-            have the level, or has another one now.
-        """
+        """Bring the drive to a level; the level as read back."""
         require_root(f"setting {self.name}")
         require_same_drive(drive, self._paths)
         found = self.read(drive)

@@ -75,14 +75,7 @@ class AttributeSetting:
         return {}
 
     def set(self, drive: DriveFacts, level: str, journal: Journal) -> str:
-        """Bring the attribute to a level; the level as read back.
-
-        Raises
-        ------
-        DrivelabError
-            C207: another drive goes by that name now. R401: not root. R404:
-            it cannot have that level, or something else was read back.
-        """
+        """Bring the attribute to a level; the level as read back."""
         require_root(f"setting {self.name}")
         require_same_drive(drive, self._paths)
         found = self.read(drive)

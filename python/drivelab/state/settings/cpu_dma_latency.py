@@ -55,14 +55,7 @@ class CpuDmaLatency:
         return SettingFacts(self.name, value, views, levels=(_UNLIMITED,), minimum=0, maximum=_UNLIMITED_US - 1)
 
     def set(self, drive: DriveFacts | None, level: str, journal: Journal) -> str:
-        """Ask for a bound until the change is undone; the bound as read back.
-
-        Raises
-        ------
-        DrivelabError
-            R401: not root. R404: the kernel has no such bound, or another
-            program asks for a smaller one.
-        """
+        """Ask for a bound until the change is undone; the bound as read back."""
         require_root(f"setting {self.name}")
         refusal = self.read().refusal(level)
         if refusal:

@@ -41,13 +41,7 @@ class Governor:
         return SettingFacts(self.name, ", ".join(sorted(set(views.values()))), views, levels)
 
     def set(self, drive: DriveFacts | None, level: str, journal: Journal) -> str:
-        """Bring all processors to one governor; the governor as read back.
-
-        Raises
-        ------
-        DrivelabError
-            R401: not root. R404: the kernel has no such governor, or kept another one.
-        """
+        """Bring all processors to one governor; the governor as read back."""
         require_root(f"setting {self.name}")
         found = self.read()
         refusal = "" if found.value == level else found.refusal(level)

@@ -50,7 +50,7 @@ class Setting(Protocol):
         Raises
         ------
         DrivelabError
-            R401: not root. R402, R403: a program is not installed, or failed.
-            R404: it was not taken, or something else was read back.
+            C207: another drive goes by that name now. R401: not root. R402, R403: a program is not installed, or
+            failed. R404: it cannot have the level, did not take it, or something else was read back.
         """
         ...

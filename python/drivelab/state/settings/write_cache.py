@@ -52,15 +52,7 @@ class WriteCache:
         )
 
     def set(self, drive: DriveFacts, level: str, journal: Journal) -> str:
-        """Switch the cache, and bring the kernel's view along; the level as the drive reads back.
-
-        Raises
-        ------
-        DrivelabError
-            C207: another drive goes by that name now. R401: not root. R402,
-            R403: the drive's tool is not installed, or failed. R404: the drive
-            did not take it, or something on it would pass no flushes on.
-        """
+        """Switch the cache, and bring the kernel's view along; the level as the drive reads back."""
         require_root(f"setting {self.name}")
         require_same_drive(drive, self._paths)
         found = self.read(drive)
