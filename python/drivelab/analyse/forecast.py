@@ -68,7 +68,7 @@ def forecast(
             lasting, bands = left, rate_bands(program, replace(latency, value=_NS / lasting_per_s, low=None, high=None))
     text = _forecast_text(title or program.title, program, rate, bands, lasting, is_at_first=is_perhaps_burst)
     own = program.own
-    return Forecast(rate, bands, latency, own.one_ns, text, lasting, (own.low_ns, own.high_ns))
+    return Forecast(rate, bands, latency, own.one_ns, (own.low_ns, own.high_ns), lasting, text)
 
 
 def lasting_commits_per_s(program: Program, lasting_per_s: float) -> float:

@@ -196,7 +196,7 @@ def _check_rate(need: Need, at_least_per_s: float, told: Forecast | None, findin
     estimate = told.commits_per_s
     margin = margin_ratio(threshold, estimate)
     text = f"{told_with_interval(threshold, estimate)}; {limit_text(threshold)}"
-    own_ns = told.own_time_range_ns[0] if told.own_time_range_ns else program.own.low_ns
+    own_ns = told.own_time_range_ns[0]
     most_per_s = 1e9 / own_ns
     if at_least_per_s > most_per_s:
         # whatever the drive does, and whoever else was there

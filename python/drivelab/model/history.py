@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from drivelab.model.comparison import MetricComparison
 from drivelab.model.estimate import Estimate
@@ -53,8 +52,8 @@ class JudgedRun(Plain):
         return tuple(row for row in self.rows if row.verdict in ("slower", "faster"))
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRow(Plain):
     """One run in the history of a drive.
 
     Attributes
@@ -85,39 +84,20 @@ class HistoryRow:
     experiment: str
     need: str
     outcome: str
+    outcomes: Mapping[str, int] = field(default_factory=dict)
     answer: str
+    wanted_per_s: float | None = None
     numbers: Mapping[str, Estimate]
     facts: Mapping[str, str]
     changes: tuple[str, ...] = ()
     is_quick: bool = False
     left_out: str = ""
     error: str = ""
-    outcomes: Mapping[str, int] = field(default_factory=dict)
-    wanted_per_s: float | None = None
 
     @property
     def is_full(self) -> bool:
         """Whether it ran at full length, to its end, on a quiet machine."""
         return not self.is_quick and not self.left_out
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "run": self.run,
-            "started_utc": self.started_utc,
-            "experiment": self.experiment,
-            "need": self.need,
-            "outcome": self.outcome,
-            "outcomes": dict(self.outcomes),
-            "answer": self.answer,
-            "wanted_per_s": self.wanted_per_s,
-            "numbers": {name: estimate.to_json() for name, estimate in self.numbers.items()},
-            "facts": dict(self.facts),
-            "changes": list(self.changes),
-            "is_quick": self.is_quick,
-            "left_out": self.left_out,
-            "error": self.error,
-        }
 
 
 def with_changes(rows: Iterable[HistoryRow]) -> tuple[HistoryRow, ...]:

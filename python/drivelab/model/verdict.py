@@ -102,7 +102,7 @@ class Check(Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Plain):
     """How often a program would commit.
 
     Attributes
@@ -117,7 +117,7 @@ class Forecast:
         What the program and its client take beside them.
     lasting_commits_per_s : float or None
         Of one client, what is left when burst credit is used up; None where none is known. `bands` are of that, too.
-    own_time_range_ns : (float, float) or None
+    own_time_range_ns : (float, float)
         Between what the program's own time lies.
     """
 
@@ -125,21 +125,9 @@ class Forecast:
     bands: tuple[RateBand, ...]
     log_latency: Estimate
     own_time_ns: float
+    own_time_range_ns: tuple[float, float]
+    lasting_commits_per_s: float | None
     text: str
-    lasting_commits_per_s: float | None = None
-    own_time_range_ns: tuple[float, float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "commits_per_s": self.commits_per_s.to_json(),
-            "bands": [band.to_json() for band in self.bands],
-            "log_latency": self.log_latency.to_json(),
-            "own_time_ns": self.own_time_ns,
-            "own_time_range_ns": self.own_time_range_ns,
-            "lasting_commits_per_s": self.lasting_commits_per_s,
-            "text": self.text,
-        }
 
 
 @dataclass(frozen=True, slots=True)
