@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from drivelab.model.estimate import Estimate
+from drivelab.model.histogram import Histogram
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
-from drivelab.report.figures.figure import DataTable, Figure, Plot
+from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
 from drivelab.report.latency_bins import carried_quantile, quantiles_ns
 from drivelab.report.numerals import count_text, latency_text, number_text
 
@@ -28,10 +30,10 @@ CAPTION = (
 
 def latency_cdf(trials: Sequence[TrialContent]) -> Figure | None:
     """The cumulative latencies of all trials, a panel for each kind of trial; None when none carries even a median."""
-    filled = [trial for trial in trials if carried_quantile(_independent_count(trial)) > 0.5]
+    filled = [trial for trial in trials if _last_quantile(trial) > 0.5]
     if not filled:
         return None
-    ends = [quantiles_ns(trial.histogram, _levels(trial))[[0, -1]] for trial in filled]
+    ends = [quantiles_ns(trial.histogram, levels_up_to(_last_quantile(trial)))[[0, -1]] for trial in filled]
     low, high = min(float(end[0]) for end in ends), max(float(end[1]) for end in ends)
     sheets = theme.sheets(filled, TRIALS_PER_PLOT)
     return Figure(
@@ -46,17 +48,20 @@ def latency_cdf(trials: Sequence[TrialContent]) -> Figure | None:
 def _plot(group: str, trials: Sequence[TrialContent], low_ns: float, high_ns: float) -> Plot:
     layout = theme.layout(HEIGHT_PX)
     layout["xaxis"] = theme.latency_axis(low_ns, high_ns)
-    layout["yaxis"] = share_axis(max(nines(carried_quantile(_independent_count(trial))) for trial in trials))
+    layout["yaxis"] = share_axis(max(nines(_last_quantile(trial)) for trial in trials))
     return Plot([_line(trial, place) for place, trial in enumerate(trials)], layout, HEIGHT_PX, group)
 
 
-def _independent_count(trial: TrialContent) -> float:
-    """Independent observations that the trial's latencies are worth, as far as an estimate of a tail says."""
-    count = float(trial.histogram.total_count)
-    estimate = trial.estimate("p99")
-    if estimate is None or not estimate.effective_sample_count > 0:
-        return count
-    return min(count, estimate.effective_sample_count)
+def last_quantile(histogram: Histogram, tail: Estimate | None) -> float:
+    """The highest quantile that so many latencies carry, as dependent as an estimate of their tail says they are."""
+    count = float(histogram.total_count)
+    if tail is not None and tail.effective_sample_count > 0:
+        count = min(count, tail.effective_sample_count)
+    return carried_quantile(count)
+
+
+def _last_quantile(trial: TrialContent) -> float:
+    return last_quantile(trial.histogram, trial.estimate("p99"))
 
 
 def nines(at: float) -> float:
@@ -64,14 +69,20 @@ def nines(at: float) -> float:
     return float(-np.log10(1 - at))
 
 
-def _levels(trial: TrialContent) -> NDArray[np.float64]:
+def levels_up_to(last: float) -> NDArray[np.float64]:
     """Quantiles to read, evenly spaced on the stretched axis, up to the last that the data carry."""
-    last = nines(carried_quantile(_independent_count(trial)))
-    return np.asarray(1 - 10 ** -np.linspace(0, last, max(2, round(last * _POINTS_PER_NINE))))
+    return np.asarray(1 - 10 ** -np.linspace(0, nines(last), max(2, round(nines(last) * _POINTS_PER_NINE))))
+
+
+def level_rows(about: Sequence[Cell], histogram: Histogram, levels: NDArray[np.float64]) -> Iterator[list[Cell]]:
+    """Rows of a table, as many as redraw the line."""
+    read = levels[:: _POINTS_PER_NINE // _ROWS_PER_NINE]
+    for at, value in zip(read, quantiles_ns(histogram, read), strict=True):
+        yield [*about, round(float(at), 8), round(float(value))]
 
 
 def _line(trial: TrialContent, place: int) -> dict[str, Any]:
-    levels = _levels(trial)
+    levels = levels_up_to(_last_quantile(trial))
     values = quantiles_ns(trial.histogram, levels)
     beyond = (1 - levels) * trial.histogram.total_count
     texts = [
@@ -82,7 +93,7 @@ def _line(trial: TrialContent, place: int) -> dict[str, Any]:
     return theme.scatter(
         "lines",
         [float(f"{value:.5g}") for value in values],
-        [round(float(-np.log10(1 - at)), 4) for at in levels],
+        [round(nines(at), 4) for at in levels],
         texts,
         name=theme.named(trial),
         line={
@@ -107,9 +118,9 @@ def share_axis(top: float) -> dict[str, Any]:
 
 
 def _table(trials: Sequence[TrialContent]) -> DataTable:
-    rows: list[list[str | int | float | None]] = []
-    for trial in trials:
-        levels = _levels(trial)[:: _POINTS_PER_NINE // _ROWS_PER_NINE]
-        for at, value in zip(levels, quantiles_ns(trial.histogram, levels), strict=True):
-            rows.append([trial.name, trial.operation, round(float(at), 8), round(float(value))])
+    rows = [
+        row
+        for trial in trials
+        for row in level_rows([trial.name, trial.operation], trial.histogram, levels_up_to(_last_quantile(trial)))
+    ]
     return DataTable(("trial", "operation", "quantile", "latency_ns"), rows)

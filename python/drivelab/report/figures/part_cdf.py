@@ -6,23 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from drivelab.model.histogram import Histogram
 from drivelab.model.trace import Part
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import Cell, DataTable, Figure, Plot
-from drivelab.report.figures.latency_cdf import nines, share_axis
+from drivelab.report.figures.latency_cdf import last_quantile, level_rows, levels_up_to, nines, share_axis
 from drivelab.report.figures.part_style import PART_COLOURS, PART_DASHES, answered, part_title
-from drivelab.report.latency_bins import carried_quantile, quantiles_ns
+from drivelab.report.latency_bins import quantiles_ns
 from drivelab.report.numerals import count_text, latency_text, number_text, percent_text
 from drivelab.report.part_series import part_histograms, zero_share
 
 HEIGHT_PX = 380
 DRAWN_AT_MOST = 8
 LATENCY = "latency"
-_POINTS_PER_NINE, _ROWS_PER_NINE = 30, 15
 CAPTION = (
     "Read it from the side: at the height of 99 % stands what each part took at most in 99 % of the operations. The "
     "part whose line runs beside that of the whole latency in the upper half makes the slow operations. A line begins "
@@ -52,15 +50,7 @@ def _last_quantile(traced: TracedCombination, name: str, histograms: Mapping[str
     """The highest quantile of a part that the operations carry, as dependent as they are."""
     explanation = traced.explanation
     told = {part.part: part.p99 for part in explanation.parts} | {LATENCY: explanation.traced_p99_ns}
-    count = float(histograms[name].total_count)
-    estimate = told.get(name)
-    if estimate is not None and estimate.effective_sample_count > 0:
-        count = min(count, estimate.effective_sample_count)
-    return carried_quantile(count)
-
-
-def _levels(last: float) -> NDArray[np.float64]:
-    return np.asarray(1 - 10 ** -np.linspace(0, nines(last), max(2, round(nines(last) * _POINTS_PER_NINE))))
+    return last_quantile(histograms[name], told.get(name))
 
 
 def _plot(traced: TracedCombination, histograms: Mapping[str, Histogram], *, has_name: bool) -> Plot:
@@ -77,7 +67,7 @@ def _plot(traced: TracedCombination, histograms: Mapping[str, Histogram], *, has
 
 
 def _line(name: str, histogram: Histogram, last: float) -> dict[str, Any]:
-    levels = _levels(last)
+    levels = levels_up_to(last)
     values = quantiles_ns(histogram, levels)
     drawn = values > 0
     words = "whole latency" if name == LATENCY else part_title(name)
@@ -109,8 +99,6 @@ def _table(found: Sequence[tuple[TracedCombination, Mapping[str, Histogram]]]) -
     for one, histograms in found:
         for name, histogram in histograms.items():
             last = _last_quantile(one, name, histograms)
-            levels = _levels(last)[:: _POINTS_PER_NINE // _ROWS_PER_NINE] if last > 0 else np.array([0.5])
-            for at, value in zip(levels, quantiles_ns(histogram, levels), strict=True):
-                about = [one.explanation.trial, one.explanation.operation, name]
-                rows.append([*about, round(float(at), 8), round(float(value))])
+            levels = levels_up_to(last) if last > 0 else np.array([0.5])
+            rows += level_rows([one.explanation.trial, one.explanation.operation, name], histogram, levels)
     return DataTable(("trial", "operation", "part", "quantile", "duration_ns"), rows)
