@@ -15,14 +15,17 @@ from pathlib import Path
 from drivelab.model.errors import DrivelabError
 
 _PROC = Path("/proc")
-# waits until it is followed, then becomes the command; without the word to go it ends
+# waits until it is followed, then becomes the command; without the word to go it ends. When drivelab dies the kernel
+# asks it to end (PR_SET_PDEATHSIG), also as the command; what is another's child by then has missed that
 _WAITING = (
-    "import os, signal, sys\n"
+    "import ctypes, os, signal, sys\n"
+    "ctypes.CDLL(None).prctl(1, signal.SIGTERM)\n"
+    "os.getppid() == int(sys.argv[2]) or sys.exit()\n"
     "go = os.read(int(sys.argv[1]), 1)\n"
     "os.close(int(sys.argv[1]))\n"
     "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
     "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
-    "go and os.execvp(sys.argv[2], sys.argv[2:])\n"
+    "go and os.execvp(sys.argv[3], sys.argv[3:])\n"
 )
 _END_S = 10
 # what a shell, and nobody else, gives a meaning to
@@ -166,7 +169,7 @@ def command_words(typed: Sequence[str]) -> list[str]:
 
 
 class StartedCommand:
-    """A command that waits until it is told to begin; what it prints goes to stderr.
+    """A command that waits until it is told to begin, and ends with this program; what it prints goes to stderr.
 
     Parameters
     ----------
@@ -185,7 +188,7 @@ class StartedCommand:
         reading, self._go = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _WAITING, str(reading), *words],
+                [sys.executable, "-I", "-S", "-c", _WAITING, str(reading), str(os.getpid()), *words],
                 pass_fds=(reading,),
                 stdout=sys.stderr.fileno(),
             )
