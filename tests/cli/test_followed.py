@@ -355,3 +355,17 @@ def test_a_table_that_is_damaged_or_missing_is_named(kept: Path, capsys: pytest.
     (kept / file).unlink()
     assert main.run(["report", NAME]) == 1
     assert file in capsys.readouterr().err
+
+
+def test_how_calls_were_recorded_is_said_where_it_matters(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told_of = {"calls_of_32_bits": 7, "threads_not_followed": 2, "why_not_bpf": "locked down"}
+    words = ("7 calls of 32 bits were not recorded", "2 threads were not followed", "by trace events, which cost")
+    file = kept / "followed.json"
+    for trace in ({}, told_of):
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"calls_trace": trace}))
+        found = json.loads(told(capsys, "explain", NAME, "--json"))
+        page = kept / "page.html"
+        told(capsys, "report", NAME, "--out", str(page))
+        texts = (told(capsys, "explain", NAME), " ".join(found["remarks"]), page.read_text())
+        plain = [" ".join(text.replace("\u00a0", " ").replace("\u202f", " ").split()) for text in texts]
+        assert [[one in text for one in words] for text in plain] == [[bool(trace)] * 3] * 3

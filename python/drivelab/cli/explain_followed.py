@@ -112,8 +112,6 @@ def explain_followed(options: ExplainOptions) -> int:
                 # what a command prints would be drawn over
                 shown=shown if command is None else None,
             )
-        if why := followed.calls.facts.get("why_not_bpf"):
-            print(f"calls were recorded by trace events, which costs the program more: {why}", file=sys.stderr)
         _tell_of_joining(followed)
         found = _kept(name, facts, followed, began, directory, over_ns)
     except (DrivelabError, KeyboardInterrupt):

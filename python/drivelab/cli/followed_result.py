@@ -29,6 +29,7 @@ from drivelab.report.followed_calls import (
     part_meanings,
     processor_words,
     recorded_words,
+    recording_words,
     slowest_table,
     story,
 )
@@ -68,7 +69,7 @@ def followed_joint(found: FollowedAnswer) -> Joint:
     return Joint(
         title=f"{found.record.program} on {found.record.disk}",
         question=_QUESTION,
-        sentences=(*_first(found), *_meanwhile(found)),
+        sentences=(*_first(found), *recording_words(found.record.calls_trace), *_meanwhile(found)),
         tables=tuple(table for table in tables if table is not None),
         figures=(figure,) if figure is not None else (),
     )
@@ -171,6 +172,7 @@ def followed_document(found: FollowedAnswer, directory: Path, page: Path | None)
         "left_out": dict(found.record.left_out),
         "lost_events": found.record.lost_events,
         "recorded_share": found.recorded_share,
+        "remarks": list(recording_words(found.record.calls_trace)),
         "calls_trace": dict(found.record.calls_trace),
     }
 
@@ -185,7 +187,7 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     lines += _table_within(table, width, plain)
     lines += [line for meaning in part_meanings(found.summaries) for line in wrapped(meaning, width, plain)]
     lines.append("")
-    told = (*_meanwhile(found), *_left_out(found, details=details))
+    told = (*recording_words(found.record.calls_trace), *_meanwhile(found), *_left_out(found, details=details))
     remarks = [line for remark in told for line in wrapped(remark, width, plain)]
     lines += remarks if details else remarks[:_REMARK_LINES]
     stories = [wrapped(text, width, plain) for text in _stories(found)]

@@ -274,6 +274,24 @@ def processor_words(wait_ns: int, duration_ns: int, software_ns: int) -> str:
     return f"The machine is busy: {waited}, which counts as software."
 
 
+def recording_words(trace: Mapping[str, Any]) -> Iterator[str]:
+    """What of the recording of calls a reader has to know; nothing where all went as it should.
+
+    Parameters
+    ----------
+    trace : mapping
+        What was counted of it, as `FollowedRecord.calls_trace` has it.
+    """
+    if threads := trace.get("threads_not_followed", 0):
+        told = "1 thread was" if threads == 1 else f"{count_text(threads)} threads were"
+        yield f"{told} not followed, since the kernel had no room for more: their calls are missing."
+    if calls := trace.get("calls_of_32_bits", 0):
+        told = "1 call of 32 bits was" if calls == 1 else f"{count_text(calls)} calls of 32 bits were"
+        yield f"{told} not recorded."
+    if why := trace.get("why_not_bpf"):
+        yield f"Calls were recorded by trace events, which cost the program more than BPF: {why}."
+
+
 def _of_one(reason: str) -> str:
     """``call that failed`` for ``calls that failed``."""
     return _PLURALS.sub(r"\1", reason).replace("read and write", "read or write")

@@ -18,6 +18,7 @@ from drivelab.report.followed_calls import (
     over_words,
     part_meanings,
     processor_words,
+    recording_words,
 )
 
 
@@ -123,4 +124,19 @@ def test_parts_of_software_are_explained_where_the_table_names_them() -> None:
     assert told == (
         "Software is file system, between and return together; file system: from the call until its first bio; "
         "between: nothing is at the device: journal, wake-ups, hand-over."
+    )
+
+
+def test_what_a_reader_has_to_know_of_the_recording_is_told_and_nothing_else() -> None:
+    whole = {"source": "BPF", "threads_not_followed": 0, "calls_of_32_bits": 0, "gaps": 0, "unbegun": 1}
+    assert list(recording_words(whole)) == []
+    assert list(recording_words({})) == []
+    told = recording_words({**whole, "threads_not_followed": 3, "calls_of_32_bits": 1})
+    assert list(told) == [
+        "3 threads were not followed, since the kernel had no room for more: their calls are missing.",
+        "1 call of 32 bits was not recorded.",
+    ]
+    (told_of_source,) = recording_words({"source": "trace events", "why_not_bpf": "the kernel takes no programs: No"})
+    assert told_of_source == (
+        "Calls were recorded by trace events, which cost the program more than BPF: the kernel takes no programs: No."
     )
