@@ -242,6 +242,28 @@ def test_counters_of_node_exporter_become_latencies(tmp_path: Path) -> None:
     answer = {"status": "success", "data": {"resultType": "matrix", "result": result}}
     again = only(read_samples([written(tmp_path / "range.json", json.dumps(answer))]))
     np.testing.assert_array_equal(again.latency, host.latency)
+    # one question for each counter, on two days
+    for day in (0, 86400):
+        for number, one in enumerate(result):
+            later = {**one, "values": [[when + day, value] for when, value in one["values"]]}
+            answer = {"status": "success", "data": {"resultType": "matrix", "result": [later]}}
+            written(tmp_path / "questions" / f"{day}-{number}.json", json.dumps(answer))
+    samples = read_samples([tmp_path / "questions"])
+    twice = only(samples)
+    np.testing.assert_array_equal(twice.latency, np.concatenate([host.latency, host.latency]))
+    assert samples.notes == {}
+    assert refused(tmp_path / "questions" / "0-0.json").code == "I510"
+
+
+@pytest.mark.parametrize("first", ["time,drive,latency", "time,drive,latency\n", SAR.partition("23:59:55")[0]])
+def test_a_file_with_only_a_first_line_stops_no_directory_and_is_named(first: str, tmp_path: Path) -> None:
+    empty = written(tmp_path / "h" / "a.csv", first)
+    whole = written(tmp_path / "h" / "b.csv", rows(50))
+    for paths in ([tmp_path / "h"], [empty, whole]):
+        samples = read_samples(paths)
+        assert samples.notes == {f"no sample in {empty}": 1}
+        assert only(samples).host
+    assert refused(empty).code == "I505"
 
 
 def test_a_file_cut_in_the_middle_of_a_line_is_read_and_told(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ _LINE = re.compile(rf"{_PREFIX}(\w+)\{{(.*)\}}\s+(\S+)\s+(\d+(?:\.\d+)?)\s*(?:#.
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _US_PER_S = 1e6
 
-Series = dict[str, dict[float, float]]
+# what readings are taken of
+_NEEDED = frozenset((*_SPENT, *_SPENT.values(), *_MOVED))
+# times and values by counter
+Readings = dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]
 
 
 def is_counters(head: str) -> bool:
@@ -30,42 +34,91 @@ def is_counters(head: str) -> bool:
     return _PREFIX in head
 
 
-def read_counters(source: SourceText, place: tuple[str, str], collected: Collected) -> None:
-    """Take the mean latency and the throughput between each two readings of the counters of each drive.
+@dataclass(slots=True)
+class _Drive:
+    """Readings of one drive that belong together, and the first file that they are of."""
 
-    Parameters
-    ----------
-    source : SourceText
-        Prometheus's text with times, or the JSON of query_range.
-    place : (cluster, host)
-        Where the drives are, as far as no label tells.
+    file: str
+    series: Readings
 
-    Raises
-    ------
-    DrivelabError
-        I502: broken JSON. I503: a time that is none. I510: counters without which there is no latency.
-    """
-    found: dict[tuple[str, str], Series] = {}
-    for labels, metric, when, value in _readings(source):
-        host = labels.get("instance") or labels.get("node") or labels.get("host") or place[1]
-        key = (re.sub(r":\d+$", "", host), labels.get("device", ""))
-        found.setdefault(key, {}).setdefault(metric, {})[when] = value
-    collected.latency_factor("us", source.name)
-    judged = 0
-    for (host, device), series in found.items():
-        samples = _samples(series)
-        if samples is not None:
-            judged += 1
+    def continues(self, other: Readings) -> bool:
+        """Whether a file has other counters of the same time: query_range is often asked for one after the other."""
+        if not self.series.keys().isdisjoint(other):
+            return False
+        own, theirs = (np.concatenate([times for times, _ in series.values()]) for series in (self.series, other))
+        return bool(own.min() <= theirs.max() and theirs.min() <= own.max())
+
+
+@dataclass(slots=True)
+class Counters:
+    """Counters as they come in, of any number of files: a latency may need those of several."""
+
+    _drives: dict[tuple[str, str, str], list[_Drive]] = field(default_factory=dict)
+
+    def read(self, source: SourceText, place: tuple[str, str]) -> None:
+        """Take the readings of a file.
+
+        Parameters
+        ----------
+        source : SourceText
+            Prometheus's text with times, or the JSON of query_range.
+        place : (cluster, host)
+            Where the drives are, as far as no label tells.
+
+        Raises
+        ------
+        DrivelabError
+            I502: broken JSON.
+        """
+        found: dict[tuple[str, str, str], dict[str, dict[float, float]]] = {}
+        for labels, metric, when, value in _readings(source):
+            if metric in _NEEDED:
+                host = re.sub(
+                    r":\d+$", "", labels.get("instance") or labels.get("node") or labels.get("host") or place[1]
+                )
+                # the folders tell a cluster where they tell the host
+                key = (place[0] if host == place[1] else "", host, labels.get("device", ""))
+                found.setdefault(key, {}).setdefault(metric, {})[when] = value
+        for key, of_drive in found.items():
+            series = {metric: (np.array([*one]), np.array([*one.values()])) for metric, one in of_drive.items()}
+            known = self._drives.setdefault(key, [])
+            begun = next((one for one in known if one.continues(series)), None)
+            if begun is None:
+                known.append(_Drive(source.name, series))
+            else:
+                begun.series |= series
+        if not found:
+            raise _nothing_judged(source.name)
+
+    def hand_over(self, collected: Collected) -> None:
+        """Make the mean latency and the throughput between each two readings of each drive of what was read.
+
+        Raises
+        ------
+        DrivelabError
+            I503: a time that is none. I510: counters without which there is no latency.
+        """
+        drives = [(key, one) for key, several in self._drives.items() for one in several]
+        left_out = 0
+        for (cluster, host, device), one in drives:
+            collected.latency_factor("us", one.file)
+            samples = _samples(one.series)
+            if samples is None:
+                left_out += 1
+                continue
             times, latency, throughput = samples
-            time_s = seconds_of_numbers(times, source.name)
+            time_s = seconds_of_numbers(times, one.file)
             codes = np.zeros(len(times), dtype=np.int32)
-            # the folders tell a cluster where they tell the host
-            cluster = place[0] if host == place[1] else ""
             collected.add((cluster, host), ([device], codes), {}, time_s, latency, throughput)
-    if not judged:
-        what = "no drive has readings of a time and of the number of I/Os at two times"
-        do = "ask for node_disk_read_time_seconds_total, node_disk_reads_completed_total, and those of writes"
-        raise DrivelabError("I510", what, where=source.name, do=do)
+        if drives and left_out == len(drives):
+            raise _nothing_judged(drives[0][1].file)
+        collected.note("drives without readings of a time and of the number of I/Os at two times", left_out)
+
+
+def _nothing_judged(name: str) -> DrivelabError:
+    what = "no drive has readings of a time and of the number of I/Os at two times"
+    do = "ask for node_disk_read_time_seconds_total, node_disk_reads_completed_total, and those of writes"
+    return DrivelabError("I510", what, where=name, do=do)
 
 
 def _readings(source: SourceText) -> Iterator[tuple[Mapping[str, str], str, float, float]]:
@@ -102,8 +155,9 @@ def _number(text: Any) -> float:
         return float("nan")
 
 
-def _samples(series: Series) -> tuple[npt.NDArray[np.float64], ...] | None:
+def _samples(readings: Readings) -> tuple[npt.NDArray[np.float64], ...] | None:
     """Times, latencies in us and bytes a second between readings; None where the counters of a latency are missing."""
+    series = {name: dict(zip(*one, strict=True)) for name, one in readings.items()}
     pairs = [(spent, count) for spent, count in _SPENT.items() if spent in series and count in series]
     if not pairs:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from drivelab.interop.samples.collected import Collected
-from drivelab.interop.samples.counters import is_counters, read_counters
+from drivelab.interop.samples.counters import Counters, is_counters
 from drivelab.interop.samples.reports import is_report, read_report
 from drivelab.interop.samples.tables import read_table, table_in
 from drivelab.interop.source_file import BYTES_MAX, source_of
@@ -18,6 +18,7 @@ from drivelab.model.fleet import HostSeries
 
 _HEAD_BYTES = 1 << 16
 _ENDINGS = {".csv", ".tsv", ".txt", ".json", ".prom", ".om", ".log", ".out"}
+_NAMED_MAX = 3
 _PACKED = {".gz", ".bz2", ".zst", ".lz4"}
 
 
@@ -54,16 +55,27 @@ def read_samples(paths: Sequence[Path], latency_unit: str = "") -> Samples:
     DrivelabError
         I501 to I506, I508, I510 to I512: a file that cannot be read, or what cannot be judged.
     """
-    collected = Collected(latency_unit)
+    collected, counters = Collected(latency_unit), Counters()
     seen: set[Path] = set()
+    empty = []
     for path in paths:
         is_named = not path.is_dir()
         for file in [path] if is_named else _files_below(path):
             if (real := file.resolve()) in seen:
                 raise DrivelabError("I509", "it is named twice", where=str(file))
             seen.add(real)
-            if not _read(file, collected, is_named=is_named):
-                collected.note("files that hold no samples", 1)
+            try:
+                if not _read(file, collected, counters, is_named=is_named):
+                    collected.note("files that hold no samples", 1)
+            except DrivelabError as error:
+                # the only file that is named says itself why it holds nothing
+                if error.code != "I505" or (is_named and len(paths) == 1):
+                    raise
+                empty.append(file)
+    counters.hand_over(collected)
+    if empty:
+        more = f" and {len(empty) - _NAMED_MAX} more" if len(empty) > _NAMED_MAX else ""
+        collected.note(f"no sample in {', '.join(map(str, empty[:_NAMED_MAX]))}{more}", len(empty))
     return Samples(tuple(collected.hosts()), len(seen), collected.has_unit, collected.notes)
 
 
@@ -84,16 +96,16 @@ def _ending(path: Path) -> str:
     return Path(path.stem).suffix.lower() if path.suffix.lower() in _PACKED else path.suffix.lower()
 
 
-def _read(path: Path, collected: Collected, *, is_named: bool) -> bool:
+def _read(path: Path, collected: Collected, counters: Counters, *, is_named: bool) -> bool:
     """Take the samples of a file; False where it holds none and was not named itself."""
     place = _place(path)
     head = _begin(path, _HEAD_BYTES)
     text = head.decode("utf-8-sig", errors="replace")
-    reader = next(
-        (read for is_it, read in ((is_report, read_report), (is_counters, read_counters)) if is_it(text)), None
-    )
-    if reader is not None:
-        reader(source_of(path, _begin(path, BYTES_MAX + 1)).source, place, collected)
+    if is_report(text):
+        read_report(source_of(path, _begin(path, BYTES_MAX + 1)).source, place, collected)
+        return True
+    if is_counters(text):
+        counters.read(source_of(path, _begin(path, BYTES_MAX + 1)).source, place)
         return True
     table = None if text.lstrip().startswith("{") else table_in(text)
     if table is not None:

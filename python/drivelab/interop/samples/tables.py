@@ -78,7 +78,8 @@ def read_table(path: Path, table: Table, place: tuple[str, str], collected: Coll
     Raises
     ------
     DrivelabError
-        I503, I504: a number or a line that cannot be read. I506: it cannot be unpacked. I510: it lacks a column.
+        I503, I504: a number or a line that cannot be read. I505: there is none below the first.
+        I506: it cannot be unpacked. I510: it lacks a column.
     """
     _hold_columns(table, path)
     factor = collected.latency_factor(table.columns.latency_unit, str(path))
@@ -94,6 +95,8 @@ def read_table(path: Path, table: Table, place: tuple[str, str], collected: Coll
         raise DrivelabError("I506", f"it cannot be read: {error}", where=str(path), do="copy it again") from None
     if broken.count > max(1, _BROKEN_LINES_SHARE * samples):
         raise DrivelabError("I504", broken.first, where=str(path))
+    if not samples and not broken.count:
+        raise _empty(path)
     collected.note("lines that are cut off or have more fields than the first", broken.count)
 
 
@@ -152,14 +155,18 @@ def _apart(names: tuple[str, ...]) -> list[str]:
     return [name if name not in names[:place] else f"{name}.{place}" for place, name in enumerate(names)]
 
 
+def _empty(path: Path) -> DrivelabError:
+    return DrivelabError("I505", "there is no sample below its first line", where=str(path))
+
+
 def _unread(error: pa.ArrowInvalid, path: Path) -> DrivelabError:
     text = str(error)
     found = re.search(r"In CSV column #(\d+):(?: Row #(\d+):)? (.*)", text, re.DOTALL)
     if found:
         line = f":{found[2]}" if found[2] else ""
         return DrivelabError("I503", f"column {int(found[1]) + 1}: {found[3][:80]}", where=f"{path}{line}")
-    if "Empty CSV" in text:
-        return DrivelabError("I505", "there is no sample below its first line", where=str(path))
+    if "Empty CSV" in text or "Could not skip" in text:
+        return _empty(path)
     return DrivelabError("I504", text.splitlines()[0][:120], where=str(path))
 
 
