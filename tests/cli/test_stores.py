@@ -41,7 +41,8 @@ def test_a_run_is_there_once_with_all_that_it_consists_of(bucket: Bucket, asked:
     stored = {name.removeprefix("team/runs/") for name in bucket.names()}
     files = [path for path in directory.rglob("*") if path.is_file() and path.name != "report.html"]
     kept = {str(path.relative_to(tmp_path)) for path in files}
-    assert stored == {"manifests/a-run.json", *kept}
+    record = sha256((directory / "run.json").read_bytes()).hexdigest()
+    assert stored == {"manifests/a-run.json", f"manifests/records/{record}", *kept}
     for name in kept:
         assert bucket.content(f"team/runs/{name}") == (tmp_path / name).read_bytes()
     before = {name: bucket.content(name) for name in bucket.names()}
@@ -78,7 +79,10 @@ def test_an_upload_that_is_cut_off_leaves_no_run_and_goes_on(bucket: Bucket, wir
     wire.requests.clear()
     assert asked("push", GRID, "--to", store_of(bucket))[:2] == (0, f"{store_of(bucket)}: 1 stored\n")
     put = [line.split("?")[0].rpartition("/runs/")[2] for line in wire.requests if line.startswith("PUT")]
-    assert [name.split()[0] for name in put] == [f"{GRID.name}/run.json", f"manifests/{GRID.name}.json"]
+    # its name is known there, and only what is missing comes
+    record = sha256((GRID / "run.json").read_bytes()).hexdigest()
+    files = [f"{GRID.name}/run.json", f"manifests/{GRID.name}.json"]
+    assert [name.split()[0] for name in put] == [f"manifests/records/{record}", *files]
     assert asked("report", f"{store_of(bucket)}/{GRID.name}", "--text")[0] == 0
 
 

@@ -8,15 +8,16 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from drivelab.model.errors import DrivelabError
 from drivelab.store.find_run import runs_at
 from drivelab.store.read import open_run
-from drivelab.store.remote import cache
+from drivelab.store.remote import cache, claims, push
 from drivelab.store.remote.bring import bring, forget, host_of
 from drivelab.store.remote.manifest import manifest_name, manifest_of, read_manifest
 from drivelab.store.remote.objects import Objects
@@ -94,6 +95,75 @@ def test_a_name_that_was_claimed_is_kept_for_the_run_that_claimed_it(tmp_path: P
         runs_at(address)
     assert Store(address).push(CHECK)
     assert [one.name for one in runs_at(address)] == [CHECK.name]
+
+
+@pytest.mark.provokes("S519")
+@pytest.mark.parametrize(
+    ("moment", "kept"),
+    [
+        ("behind the first's claim", "renamed"),
+        ("behind its begin", GRID.name),
+        ("before a claim is taken over", GRID.name),
+        ("at its end", GRID.name),
+    ],
+)
+def test_of_two_that_put_a_run_there_under_two_names_at_once_one_goes_on(
+    moment: str, kept: str, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, told = renamed(GRID, "renamed", tmp_path), list[str]()
+
+    def put(run: Path) -> None:
+        try:
+            Store(store).push(run)
+        except DrivelabError as refusal:
+            told.append(refusal.code)
+
+    def once(place: Any, name: str, do: Callable[[Callable[[], Any]], Any]) -> None:
+        """At the next call of a function do something with it instead."""
+        original = getattr(place, name)
+
+        def called(*arguments: Any) -> Any:
+            monkeypatch.setattr(place, name, original)
+            return do(lambda: original(*arguments))
+
+        monkeypatch.setattr(place, name, called)
+
+    kind = claims.ClaimsOfObjects if "://" in store and not store.startswith("file") else claims.ClaimsOfDirectory
+    if moment == "behind the first's claim":
+        once(push, "claim", lambda original: (original(), put(other)))
+    elif moment == "behind its begin":
+        once(push, "require_claim", lambda original: (original(), put(other)))
+    elif moment == "before a claim is taken over":
+        # the first was killed right behind its claim, and is begun again while the other takes over
+        assert Store(store)._claims.make(manifest_of(GRID).files["run.json"].sha256, GRID.name)
+        once(kind, "replace", lambda original: (put(GRID), original()))
+        put(other)
+    put(GRID)
+    put(other)
+    assert set(told) == {"S519"}
+    forget()
+    assert [one.name for one in runs_at(store)] == [kept]
+    # nobody else gets a third name, either
+    put(renamed(GRID, "third", tmp_path))
+    forget()
+    assert [one.name for one in runs_at(store)] == [kept]
+
+
+def test_who_puts_a_run_there_asks_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"memory://{secrets.token_hex(6)}/runs"
+    Store(address).push(CHECK)
+    asked: list[str] = []
+    content = Objects.content
+
+    def noted(objects: Objects, name: str) -> bytes | None:
+        asked.append(name)
+        return content(objects, name)
+
+    monkeypatch.setattr(Objects, "content", noted)
+    monkeypatch.setattr(Objects, "names", lambda _objects, below: pytest.fail(f"all of {below} are listed"))
+    assert Store(address).push(GRID)
+    record = manifest_of(GRID).files["run.json"].sha256
+    assert asked == [manifest_name(GRID.name), f"manifests/records/{record}"]
 
 
 def test_a_directory_shows_no_run_before_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,11 +16,11 @@ from drivelab.store import layout
 from drivelab.store.durable import make_directory, storage_error, sync_directory, written_aside
 from drivelab.store.regular_file import read_regular
 from drivelab.store.remote.address import is_address, typed_path
-from drivelab.store.remote.bring import LARGE_BYTES, bring, forget, runs_in_store
+from drivelab.store.remote.bring import LARGE_BYTES, bring, forget
+from drivelab.store.remote.claims import Claims, ClaimsOfDirectory, ClaimsOfObjects, claim, require_claim
 from drivelab.store.remote.manifest import (
     BYTES_MAX,
     MANIFESTS,
-    RECORDS,
     FileFacts,
     Manifest,
     digest_of,
@@ -32,6 +31,9 @@ from drivelab.store.remote.manifest import (
 )
 from drivelab.store.remote.objects import Objects, each_at_once
 from drivelab.store.whole import require_whole
+
+# raises where the run has another name there
+_Asked = Callable[[], None]
 
 
 class Store:
@@ -51,8 +53,9 @@ class Store:
     def __init__(self, typed: str) -> None:
         self._objects = Objects(typed) if is_address(typed) else None
         self._directory, self._place = typed_path(typed), typed
-        # the name of each run by the digest of its record: a run under two names would count twice
-        self._names = _names_by_record(typed if self._objects is not None else "", self._directory)
+        self._claims: Claims = (
+            ClaimsOfDirectory(self._directory) if self._objects is None else ClaimsOfObjects(self._objects)
+        )
         self._locks: dict[str, Lock] = {}
 
     def require_apart(self, run: Path) -> None:
@@ -87,45 +90,21 @@ class Store:
         record = manifest.files[manifest.record_name].sha256
         # several are put there at once: the second of the same waits for what becomes of the first
         with self._locks.setdefault(record, Lock()):
-            if (name := self._names.get(record, manifest.run)) != manifest.run:
-                if manifest.run in self._names.values():
-                    _require_equal({}, manifest, self._place)
-                raise DrivelabError("S519", f"it is there already, as {name}", where=self._place)
-            is_new = self._put(run, manifest)
-            self._names[record] = manifest.run
-        return is_new
+            return self._put(run, manifest, record)
 
-    def _put(self, run: Path, manifest: Manifest) -> bool:
+    def _put(self, run: Path, manifest: Manifest, record: str) -> bool:
+        # a run under two names would count twice
+        of_it = self._claims, record, manifest.run, self._place
+        begin, go_on = partial(claim, *of_it), partial(require_claim, *of_it)
         if self._objects is not None:
-            is_new = _push_objects(self._objects, run, manifest)
+            is_new = _push_objects(self._objects, run, manifest, begin, go_on)
             forget()
             return is_new
         make_directory(self._directory / MANIFESTS)
         try:
-            return _push_files(self._directory, run, manifest)
+            return _push_files(self._directory, run, manifest, begin, go_on)
         except OSError as error:
             raise storage_error(error, self._directory / manifest.run) from error
-
-
-def _names_by_record(address: str, directory: Path) -> dict[str, str]:
-    """The names of the runs in a store, each by the digest of what says what it is."""
-    if address:
-        try:
-            runs = runs_in_store(address)
-        except DrivelabError as error:
-            if error.code != "S504":
-                raise
-            runs = []
-        paths = [run / name for run in runs for name in RECORDS]
-    else:
-        paths = [path for depth in ("*", "*/*") for name in RECORDS for path in directory.glob(f"{depth}/{name}")]
-    names = {}
-    for path in paths:
-        # what cannot be read here is not compared
-        with suppress(OSError):
-            if path.parent.name[0] != ".":
-                names[facts_of(path).sha256] = path.parent.name
-    return names
 
 
 def _manifest(run: Path, host: str) -> Manifest:
@@ -145,15 +124,19 @@ def _manifest(run: Path, host: str) -> Manifest:
         raise DrivelabError("S506", f"{run.name} cannot be read: {error.strerror}", where=str(run)) from error
 
 
-def _push_objects(objects: Objects, run: Path, manifest: Manifest) -> bool:
-    """Put a run into a store of objects."""
+def _push_objects(objects: Objects, run: Path, manifest: Manifest, begin: _Asked, go_on: _Asked) -> bool:
+    """Put a run into a store of objects; it may begin, and once its manifest is there go on."""
     place = manifest_name(manifest.run)
     there = objects.content(place)
+    if there is not None and _is_there(there, manifest, objects.address):
+        return False
+    begin()
     if there is None and not objects.create(place, replace(manifest, is_whole=False).content()):
         # somebody claimed the name since
         there = objects.content(place)
-    if there is not None and _is_there(there, manifest, objects.address):
-        return False
+        if there is not None and _is_there(there, manifest, objects.address):
+            return False
+    go_on()
     # of a name that was free until now nothing is there
     sizes = {} if there is None else objects.sizes(manifest.run)
     missing = [name for name, facts in manifest.files.items() if sizes.get(name) != facts.bytes]
@@ -207,14 +190,15 @@ def _require_equal(files: Mapping[str, FileFacts], manifest: Manifest, where: st
         raise DrivelabError("S516", f"another run is called {manifest.run} there", where=where)
 
 
-def _push_files(store: Path, run: Path, manifest: Manifest) -> bool:
+def _push_files(store: Path, run: Path, manifest: Manifest, begin: _Asked, go_on: _Asked) -> bool:
     """Put a run into a directory, which may be one of NFS: nothing there is locked, names appear all at once."""
     place, whole = store / manifest_name(manifest.run), store / manifest.run
     if place.exists():
         there, _ = read_regular(place, bytes_max=BYTES_MAX)
         if _is_there(there, manifest, str(store)) and whole.is_dir():
             return False
-    is_new = not whole.is_dir() and _copied(store, run, manifest)
+    begin()
+    is_new = not whole.is_dir() and _copied(store, run, manifest, go_on)
     if not is_new:
         # whoever was cut off between the two names, or was quicker
         _require_equal(manifest_of(whole).files if _is_run(whole) else {}, manifest, str(store))
@@ -227,10 +211,12 @@ def _is_run(directory: Path) -> bool:
     return any((directory / name).is_file() for name in (layout.RUN_JSON, layout.FOLLOWED_JSON))
 
 
-def _copied(store: Path, run: Path, manifest: Manifest) -> bool:
+def _copied(store: Path, run: Path, manifest: Manifest, go_on: _Asked) -> bool:
     """Copy a run durably under a name that nobody looks at, and give it its own; whether that was free."""
     partial_copy = store / f".{manifest.run}.{secrets.token_hex(8)}"
     try:
+        partial_copy.mkdir()
+        go_on()
         for name, facts in manifest.files.items():
             file = partial_copy / name
             file.parent.mkdir(parents=True, exist_ok=True)
