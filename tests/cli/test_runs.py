@@ -260,3 +260,19 @@ def test_what_was_measured_on_a_directory_is_meant_before_what_lies_in_it(
     out, err = capsys.readouterr()
     assert "to see one: drivelab report 3" in out
     assert f"of those that lie in it: DRIVELAB_RUNS={store} drivelab runs" in err
+
+
+def test_every_run_says_something_in_short(kept: Path) -> None:
+    for directory in (path for path in GOLDEN.iterdir() if path.is_dir()):
+        run = open_run(directory)
+        told = told_in_short(run)
+        assert told["in_short"], directory.name
+        assert told["answer"], directory.name
+        if not run.record.verdict and run.record.experiment["name"] != "explain":
+            assert told["in_short"] == told["answer"]
+    empty = kept / "20260102T000000Z-queue-depth-grid"
+    document = json.loads((empty / "run.json").read_text())
+    (empty / "run.json").write_text(json.dumps(document | {"status": "failed", "answer": ""}))
+    for name in ("trials", "intervals", "histograms"):
+        (empty / f"{name}.parquet").unlink()
+    assert told_in_short(open_run(empty))["in_short"]

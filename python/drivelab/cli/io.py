@@ -97,7 +97,8 @@ def _run_io(options: IoOptions) -> int:
     with interruptible() as stop:
         measured = _measure(options, workload, target, stop)
         summary, findings = _judge(measured, target)
-        document = io_json(measured, target, summary, findings) | {"answer": io_answer(workload, summary)}
+        told = io_answer(workload, summary)
+        document = io_json(measured, target, summary, findings) | {"answer": told, "in_short": told}
         if record is not None:
             _store(Path(options.out or "."), record, measured, summary, findings)
     if options.as_json:

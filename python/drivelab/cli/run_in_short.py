@@ -54,7 +54,7 @@ def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
 
 
 def told_in_short(stored: StoredRun | StoredFollowed, known: RunAnswer | None = None) -> dict[str, str]:
-    """What a run came to, ``in_short`` in a few words and as ``answer`` in a sentence; empty where nothing is said.
+    """What a run came to, as ``answer`` in a sentence and ``in_short`` in a few words, or else in the same sentence.
 
     Parameters
     ----------
@@ -65,7 +65,8 @@ def told_in_short(stored: StoredRun | StoredFollowed, known: RunAnswer | None = 
     told = record.verdict.get("sentence") or record.answer
     explanation = _explanation(stored) if isinstance(stored, StoredRun) else ("", "")
     found = told or explanation[1] or ("" if isinstance(stored, StoredFollowed) else _first_sentence(stored, known))
-    return {"in_short": short_verdict(record.verdict) or explanation[0], "answer": found}
+    found = found or "nothing was measured"
+    return {"in_short": short_verdict(record.verdict) or explanation[0] or found, "answer": found}
 
 
 def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool, *, has_tags: bool = False) -> Iterator[str]:
@@ -114,7 +115,7 @@ def answer_words(row: Mapping[str, Any]) -> str:
     """How it ended, or how much failed, where that was not well; then its verdict in a few words, or first sentence."""
     if row["error"]:
         return f"{row['status']}: {row['error']}"
-    told = row["in_short"] or row["answer"] or "nothing was measured"
+    told = row["in_short"]
     # nobody tells whether its process is still there
     status = {"running": "not ended"}.get(row["status"], row["status"])
     if status == "complete":
