@@ -227,7 +227,7 @@ def _was_interrupted(ended: Ended) -> bool:
 
 def _keep_answer(folder: Path, ended: Ended) -> None:
     """Keep what a command says in short: it is asked for again where it was lost on its way."""
-    if told := ended.document.get("in_short") or ended.document.get("answer"):
+    if told := ended.document.get("in_short"):
         (folder / _ANSWER).write_text(str(told), encoding="utf-8")
 
 
@@ -248,16 +248,21 @@ def _held(folder: Path) -> AbstractContextManager[int]:
 
 
 def _teller(fleet: str, key: str, tell_after_s: float) -> Callable[[str], None]:
-    """Sends lines of progress to whoever asks, none sooner after another than `tell_after_s`."""
+    """Sends lines of progress to whoever asks, none sooner after another than `tell_after_s`.
+
+    Those about ended steps are another table's: they are sent only until the command tells what it does now.
+    """
     tell_them = PROGRESS.get()
-    told_at = 0.0
+    told_at, tells_now = 0.0, False
 
     def tell(line: str) -> None:
-        nonlocal told_at
-        now = time.monotonic()
-        if line == READY or (now - told_at >= tell_after_s and not line.startswith('{"error"')):
+        nonlocal told_at, tells_now
+        news, now = _progress(line), time.monotonic()
+        tells_now = tells_now or "left_ns" in news
+        is_wanted = "left_ns" in news or not (tells_now or line.startswith('{"error"'))
+        if line == READY or (is_wanted and now - told_at >= tell_after_s):
             told_at = now
-            tell_them({"fleet": fleet, "item": key, **_progress(line)})
+            tell_them({"fleet": fleet, "item": key, **news})
 
     return tell
 

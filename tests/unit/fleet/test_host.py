@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 from pathlib import Path
 
@@ -160,3 +161,14 @@ def test_a_patience_that_is_none_is_refused(
 def test_what_was_never_asked_here_is_not_being_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
     assert in_own_loop(host_tasks.outcome("f", "one/S1"))["state"] == "planned"
+
+
+def test_lines_of_progress_have_one_form_once_a_command_tells_what_it_does_now() -> None:
+    heard: list[str] = []
+    context = contextvars.copy_context()
+    context.run(host_tasks.PROGRESS.set, lambda news: heard.append(news["line"]))
+    tell = context.run(host_tasks._teller, "fleet", "oak/S1", 0.0)
+    now = json.dumps({"progress": {"line": "2/4  9 300/s", "left_ns": 1, "operations_per_s": 1.0, "bytes_per_s": 1}})
+    for line in ("laying out ...", now, "1/4  write  3 us  about 2 s left", now, host_tasks.READY, '{"error": {}}'):
+        tell(line)
+    assert heard == ["laying out ...", "2/4  9 300/s", "2/4  9 300/s", host_tasks.READY]
