@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
-from drivelab.model.fleet_plan import NOT_TOGETHER
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.fleet_live import live_lines
 from drivelab.report.terminal.fleet_plan import fleet_plan_lines
@@ -79,6 +78,9 @@ class _LineTeller:
     def tell(self, key: str) -> None:
         """Say what became of an item, or of a host."""
         fleet = self._book.fleet
+        if fleet.work.begins_together and all(item.state in ("planned", "failed") for item in fleet.items.values()):
+            # why nothing begins is what the answer says, at once
+            return
         if key in fleet.hosts:
             self._tell_host(key, fleet.hosts[key].reason)
             return
@@ -91,10 +93,7 @@ class _LineTeller:
 
     def _tell_host(self, name: str, reason: str) -> None:
         """Say why a host was not asked to the end, if none of its targets has said it."""
-        if reason.startswith(NOT_TOGETHER):
-            # of all others it is the same
-            self._line(NOT_TOGETHER, f"nothing began: {reason}")
-        elif not any(item.reason == reason for item in self._book.items_of(name) if item.key in self._told):
+        if not any(item.reason == reason for item in self._book.items_of(name) if item.key in self._told):
             self._line(name, f"{name}: {reason}")
 
     def announce(self, hosts: Sequence[str], unknown_lines: Sequence[str]) -> None:

@@ -141,7 +141,9 @@ def test_what_is_measured_is_what_its_host_said_it_began(tmp_path: Path, capsys:
     ]
 
 
-def test_why_nothing_began_together_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_nothing_began_together_is_told_in_the_answer_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     reason, waits = "C220: /srv/oak.dat exists", "all were to begin together, and oak could not"
     hosts = dict.fromkeys(("oak", "fir", "elm"), HostEntry())
     items = [FleetItem(f"{name}/dat", name, "/srv/dat") for name in hosts]
@@ -153,7 +155,13 @@ def test_why_nothing_began_together_is_told_once(tmp_path: Path, capsys: pytest.
             book.change_host(name, reason=said)
             teller.tell(name)
             teller.tell("fir/dat")
-    assert capsys.readouterr().err.splitlines() == [f"oak/dat: failed: {reason}", f"nothing began: {waits}"]
+        assert capsys.readouterr().err == ""
+        # once they are at work each end is told when it comes
+        for name in ("fir", "elm"):
+            book.change(f"{name}/dat", state="measuring", reason="")
+        book.change("elm/dat", state="failed", reason="E311: no space")
+        teller.tell("elm/dat")
+    assert capsys.readouterr().err == "elm/dat: failed: E311: no space\n"
 
 
 class Measuring:
