@@ -211,8 +211,12 @@ def test_what_one_side_lacks_is_said(chromium: Browser, tmp_path: Path) -> None:
     # one size alone is judged by another number than several sizes are
     both = len({tuple(row.levels.items()) for row in comparison.rows})
     assert f"Of {both} combinations the judged number is left out: only one side has it." in page.inner_text("#told")
-    said = f"BASE has {len(comparison.only_base)} combinations that NEW lacks."
-    assert page.inner_text("#told").endswith(said)
+    said = f"BASE has {len(comparison.only_base)} combinations that NEW lacks: "
+    told = page.inner_text("#told")
+    assert told.partition(said)[2].split("; ")[3:] == [f"and {len(comparison.only_base) - 3} more."]
+    for name, metric in (("BASE", "throughput_bytes_per_s"), ("NEW", "iops")):
+        assert f"Only {name} has {metric_of(metric).title} ({both} combinations)." in told
     page.click("#swap")
-    assert page.inner_text("#told").endswith(said.replace("BASE", "x").replace("NEW", "BASE").replace("x", "NEW"))
+    swapped = said.replace("BASE", "x").replace("NEW", "BASE").replace("x", "NEW")
+    assert swapped in page.inner_text("#told")
     page.close()

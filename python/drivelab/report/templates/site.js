@@ -109,11 +109,27 @@
     const count = of.combinations.filter((_, place) => have(place) && !judged.has(place)).length;
     return count ? [`Of ${counted(count, "combination")} the judged number is left out: only one side has it.`] : [];
   };
+  // numbers of combinations that both have, beside the judged ones: another one may be judged there
+  const alone = (of, sides) => sides.flatMap((side, which) => {
+    const has = (one, [combination, metric]) => of.numbers.some(([place, its], number) =>
+      place === combination && its === metric && twoSides.valuesOf(one, number, combination));
+    const counts = new Map();
+    for (const number of of.numbers) {
+      const [combination, , title] = number;
+      if ((sides[1 - which].way[combination] ?? null) === null || has(sides[1 - which], number)) continue;
+      if (has(side, number)) counts.set(title, (counts.get(title) ?? 0) + 1);
+    }
+    const words = [...counts].map(([title, count]) => `${title} (${counted(count, "combination")})`);
+    return words.length ? [`Only ${which ? "NEW" : "BASE"} has ${words.join(", ")}.`] : [];
+  });
+  const NAMED_MAX = 3;
   const lacking = (of, sides) => sides.flatMap((side, which) => {
     const [own, its] = [side, sides[1 - which]].map((one) => one.way.map((way) => (way ?? null) !== null));
-    const count = of.combinations.filter((_, place) => own[place] && !its[place]).length;
+    const missing = of.combinations.filter((_, place) => own[place] && !its[place]);
     const [name, other] = which ? ["NEW", "BASE"] : ["BASE", "NEW"];
-    return count ? [`${name} has ${counted(count, "combination")} that ${other} lacks.`] : [];
+    const more = missing.length > NAMED_MAX ? [`and ${missing.length - NAMED_MAX} more`] : [];
+    const named = [...missing.slice(0, NAMED_MAX), ...more].join("; ");
+    return named ? [`${name} has ${counted(missing.length, "combination")} that ${other} lacks: ${named}.`] : [];
   });
   const made = (name, properties) => Object.assign(document.createElement(name), properties);
   const cell = (textContent, className = "", title = "") => made("td", { textContent, className, title });
@@ -162,7 +178,8 @@
     const isOfDrives = byId("all-runs").checked && !byId("of-drives").hidden;
     const sides = ticked.map((row) => sideOf(row, isOfDrives));
     const found = isAlike ? twoSides.compared(data.rules, of, ...sides) : [];
-    byId("told").textContent = isAlike ? [answer(found, sides), ...unjudged(of, sides, found), ...lacking(of, sides)].join(" ")
+    byId("told").textContent = isAlike ? [answer(found, sides), ...unjudged(of, sides, found), ...alone(of, sides),
+      ...lacking(of, sides)].join(" ")
       : "These are runs of different experiments: they have no number in common.";
     byId("sides").replaceChildren(...ticked.flatMap((row, place) => [
       made("dt", { textContent: `${["BASE", "NEW"][place]}: ${row.element.dataset.run}` }),

@@ -167,5 +167,5 @@ const twoSides = (() => {
       return at < 0 ? 0 : Number(one[at]) - Number(other[at]);
     }).map(([, row]) => row);
   };
-  return { compared };
+  return { compared, valuesOf };
 })();
