@@ -239,7 +239,7 @@ def test_a_run_in_which_nothing_could_be_measured_is_an_error(
     Path(own).write_text(text)
     assert run(["run", own, str(tmp_path), "--quick"]) == 1
     captured = capsys.readouterr()
-    assert "error[R407] all 1 steps failed" in captured.err
+    assert "error[R407] 1 of 1 step failed" in captured.err
 
 
 def test_scratch_drives_are_refused_without_root(

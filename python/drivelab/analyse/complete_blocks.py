@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from drivelab.analyse.paired_ratios import BLOCKS_MIN
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.finding import trials_of
+from drivelab.model.names import counted_of, in_number
 
 # in the order of the factors
 Cell = tuple[str, ...]
@@ -96,10 +97,11 @@ def complete_blocks(trials: Sequence[TrialValue], order: Mapping[str, Sequence[s
         return None
     blocks, cells = _largest_rectangle(values)
     seen = {cell for by_cell in values.values() for cell in by_cell}
-    if len(blocks) < len(values):
-        notes.append(f"{len(values) - len(blocks)} of {len(values)} blocks are not complete and were left out")
-    if len(cells) < len(seen):
-        notes.append(f"{len(seen) - len(cells)} of {len(seen)} combinations are missing in some block: left out")
+    if lacking := len(values) - len(blocks):
+        blocks_are = counted_of(lacking, len(values), "block", "are")
+        notes.append(f"{blocks_are} not complete and {in_number(lacking, 'were')} left out")
+    if lacking := len(seen) - len(cells):
+        notes.append(f"{counted_of(lacking, len(seen), 'combination', 'are')} missing in some block: left out")
     logarithms = np.array([[fmean(values[block][cell]) for cell in cells] for block in blocks])
     used = tuple(name for place, name in enumerate(factors) if len({cell[place] for cell in cells}) > 1)
     kept = tuple(tuple(level for name, level in zip(factors, cell, strict=True) if name in used) for cell in cells)

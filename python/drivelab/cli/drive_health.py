@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from drivelab.model.names import counted
 from drivelab.model.smart import SmartFacts
 from drivelab.model.units import format_decimal_bytes
 
@@ -68,7 +69,7 @@ def _temperature(smart: SmartFacts) -> str:
     )
     told = [f"{smart.temperature_celsius} C", *(text.format(limit) for limit, text in limits if limit is not None)]
     if smart.throttle_count:
-        told.append(f"throttled itself {smart.throttle_count} times so far")
+        told.append(f"throttled itself {counted(smart.throttle_count, 'time')} so far")
     return ", ".join(told)
 
 

@@ -10,6 +10,7 @@ from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.experiment import Experiment, ExperimentWorkload
 from drivelab.model.factor import ACTION_LEVELS, Factor, FileSystemLevel, MountLevel, WorkloadFactor
+from drivelab.model.names import counted
 from drivelab.model.phase import WINDOW_ROUNDS
 from drivelab.model.plan import Plan
 from drivelab.model.setting import SETTING_NAMES, SettingFacts
@@ -221,7 +222,8 @@ def _cost_lines(experiment: Experiment, *, quick: bool) -> Iterator[str]:
     prepared = f", and about {format_bytes(plan.preparation_bytes)} to prepare it" if plan.preparation_bytes else ""
     yield (
         # rounds end once they are steady
-        f"{where}: {'at most ' * bool(plan.phases)}{len(plan.steps)} steps, about {format_wait_ns(plan.expected_ns)}, "
+        f"{where}: {'at most ' * bool(plan.phases)}{counted(len(plan.steps), 'step')}, "
+        f"about {format_wait_ns(plan.expected_ns)}, "
         f"{f'at most {format_bytes(written)}' if written else 'nothing'} written{prepared}"
     )
 

@@ -23,6 +23,7 @@ from drivelab.cli.page import write_page
 from drivelab.cli.run_results import print_findings
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.model.names import counted
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.html import FILE_NAME
@@ -137,7 +138,7 @@ def _not_traced(run: StoredRun) -> DrivelabError:
     missing = _missing_traces(run)
     if missing:
         first = next(iter(missing.values()))
-        what = f"none of {len(missing)} traced passes gave an explanation; the first: {first}"
+        what = f"none of {counted(len(missing), 'traced pass')} gave an explanation; the first: {first}"
         return DrivelabError("R441", what, where=str(run.directory))
     is_cut_off = run.record.status in ("running", "interrupted")
     what = f"run {run.name} has no traces{', so far: it is not complete' if is_cut_off else ''}"

@@ -16,6 +16,7 @@ from drivelab.interop.fio.host import environment_of_host, size_of
 from drivelab.interop.fio.translate import translate_file
 from drivelab.interop.fio.translated import TranslatedJob, Translation
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted
 from drivelab.model.units import format_bytes, format_duration_ns, format_rate_per_s
 from drivelab.model.workload import Access
 from drivelab.model.workload_pattern import WorkloadPattern
@@ -175,7 +176,7 @@ def _ends(pattern: WorkloadPattern) -> list[str]:
     found += [f"at most {format_bytes(pattern.bytes)}"] if pattern.bytes else []
     found += [f"at most {pattern.count} I/Os"] if pattern.count else []
     found += [f"{pattern.capacities:g} times the target"] if pattern.capacities else []
-    found += [f"{pattern.file_count} files"] if pattern.uses_tree else []
+    found += [counted(pattern.file_count, "file")] if pattern.uses_tree else []
     found += ["which ends the others"] if pattern.ends_others else []
     return found + ([f"begins {format_duration_ns(pattern.start_delay)} later"] if pattern.start_delay else [])
 

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
+from drivelab.model.names import counted
 from drivelab.model.units import format_count, format_duration_ns, format_percent
 from drivelab.report.terminal.wrapped import table_lines
 
@@ -72,7 +73,7 @@ def _target_lines(document: Mapping[str, Any], one: Mapping[str, Any], *, detail
     else:
         yield from table_lines([_HEADS_ALONE, *map(_row_alone, shown)], plain=True)
     if len(shown) < len(calls):
-        yield f"  {len(calls) - len(shown)} more kinds of call took less: --details"
+        yield f"  {counted(len(calls) - len(shown), 'more kind')} of call took less: --details"
     if len(document["targets"]) == 1:
         yield f"  {_like(document, [one])}"
     yield f"  {_asked_and_achieved(document, one)}"

@@ -28,6 +28,7 @@ from drivelab.cli.report_sources import MATCHING, followed_source, matching_page
 from drivelab.cli.run_results import print_results, print_text
 from drivelab.joint_report import is_of_experiment, joint_report
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted
 from drivelab.model.price import parse_priced
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
@@ -230,7 +231,7 @@ def print_joint(joint: Joint, *, details: bool = False) -> None:
         # as many parts as there is room for, and of the first that has none its beginning where it is long
         end = max((at for at, line in enumerate(lines[: _LINES_MAX - 1]) if not line), default=0)
         shown = lines[: end if end > _LINES_MAX // 2 else _LINES_MAX - 1]
-        lines = [*shown, f"... {len(lines) - len(shown)} more lines: --details"]
+        lines = [*shown, f"... {counted(len(lines) - len(shown), 'more line')}: --details"]
     console.file.write("\n".join([*lines, ""]))
 
 

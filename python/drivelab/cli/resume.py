@@ -14,6 +14,7 @@ from drivelab.cli.conduct import conduct_for, progress_of, put_back_left_over
 from drivelab.cli.run_options import DetailsOption, EraseOption, OnErrorOption, PurgeOption
 from drivelab.inventory.consent import Consent
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted_of
 from drivelab.run.interruption import interruptible
 from drivelab.run.preflight import require_possible
 from drivelab.run.recorded import go_on_with_run
@@ -61,7 +62,7 @@ def command(
         if rest.left:
             require_possible(replace(rest.plan, steps=rest.left), rest.targets, consent)
         what = "going on" if rest.left else "only its end is missing"
-        print(f"{len(rest.completed)} of {len(rest.plan.steps)} trials are there; {what}", file=sys.stderr)
+        print(f"{counted_of(len(rest.completed), len(rest.plan.steps), 'trial', 'are')} there; {what}", file=sys.stderr)
         with interruptible() as stop:
             progress = progress_of("resume", rest.plan, rest.completed)
             conduct = conduct_for(progress, stop, consent, stops_on_error=on_error == "stop")

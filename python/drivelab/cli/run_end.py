@@ -14,6 +14,7 @@ from drivelab.cli.run_results import print_results, print_screen, results_json
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.finding import Finding
+from drivelab.model.names import counted_of
 from drivelab.report.html import FILE_NAME
 from drivelab.run.execute import Outcome
 from drivelab.run.interruption import Interruption
@@ -61,8 +62,8 @@ def _said_where_kept(directory: Path) -> Iterator[None]:
 def exit_status(outcome: Outcome) -> int:
     """Exit status of a run that came to its end."""
     if not outcome.completed and outcome.failures:
-        first = next(iter(outcome.failures.values()))
-        raise DrivelabError("R407", f"all {len(outcome.failures)} steps failed; the first: {first.what}", do=first.do)
+        first, count = next(iter(outcome.failures.values())), len(outcome.failures)
+        raise DrivelabError("R407", f"{counted_of(count, count, 'step')} failed; the first: {first.what}", do=first.do)
     if outcome.failures:
         return EXIT_FAILED
     return EXIT_NOT_TRUSTED if outcome.invalid or _any_invalid(outcome.findings) else EXIT_OK

@@ -20,6 +20,7 @@ from drivelab.interop.foreign import (
     whole_number_of,
 )
 from drivelab.interop.foreign import number_of as _number_of
+from drivelab.model.names import counted
 from drivelab.model.workload import (
     Access,
     BlockSizeShare,
@@ -113,12 +114,12 @@ def _trial(
     is_whole = bool(records) and not records[-1].partial
     is_at_end = fields.get("durability", Durability()).at_end
     if count and is_whole:
-        estimates["iops"] = told(count / seconds, "1/s", f"{count} records in {seconds:g} s", count)
+        estimates["iops"] = told(count / seconds, "1/s", f"{counted(count, 'record')} in {seconds:g} s", count)
         if not is_at_end:
             estimates["total_latency_ns_mean"] = told(
                 seconds / count * 1e9,
                 "ns",
-                f"{seconds:g} s over {count} records, reading and writing of both sides",
+                f"{seconds:g} s over {counted(count, 'record')}, reading and writing of both sides",
                 count,
             )
     if not command:

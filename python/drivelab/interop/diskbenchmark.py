@@ -19,6 +19,7 @@ from drivelab.interop.foreign import (
     whole_number_of,
 )
 from drivelab.model.contents import Contents
+from drivelab.model.names import counted
 from drivelab.model.workload import (
     Access,
     BlockSizeShare,
@@ -76,7 +77,7 @@ def _trial(cells: Mapping[str, str], source: SourceText, line: int) -> ForeignTr
         raise broken_field("0 seconds for all writes are none", source, line, "column seconds")
     if size > _LARGEST_BLOCK:
         raise broken_field(f"{size} bytes are more than 1 GiB", source, line, "column size")
-    method = f"{count} writes with fdatasync in {seconds:g} s"
+    method = f"{counted(count, 'write')} with fdatasync in {seconds:g} s"
     return ForeignTrial(
         workload="reserved",
         title="write + fdatasync",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from drivelab.interop.foreign import ForeignFile, ForeignTrial, SourceText, broken_line, nothing_in, number_of, told
 from drivelab.model.estimate import Estimate
+from drivelab.model.names import counted
 from drivelab.model.workload import TargetRange, Workload
 
 # by operation: its rate, its bytes a second with what one of them is, its mean time in ms
@@ -129,7 +130,7 @@ def _trials(name: str, device: _Device, first: int, count: int, program: str) ->
 
 
 def _estimates(rows: Sequence[Mapping[str, float]], count: int, operation: str, rate: str) -> dict[str, Estimate]:
-    method = f"mean of {count} reports"
+    method = f"mean of {counted(count, 'report')}"
     found = {"iops": told(sum(row[rate] for row in rows) / count, "1/s", method, count)}
     columns = {column: factor for column, factor in _BYTES[operation].items() if column in rows[0]}
     if columns:

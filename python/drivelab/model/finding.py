@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from drivelab.model.names import counted_of
+
 Severity = Literal["note", "warning", "invalid"]
 _GRAVITY = {"invalid": 0, "warning": 1, "note": 2}
 # advice that a command completes with its own option
@@ -93,5 +95,4 @@ def trials_of(count: int, total: int, verb: str = "") -> str:
     verb : str, optional
         What they do, as several: ``1 of 6 trials does not`` for ``do not``.
     """
-    verb = {"do not": "does not", "were": "was"}.get(verb, verb) if count == 1 else verb
-    return f"{count} of {total} trial{'' if total == 1 else 's'}{f' {verb}' if verb else ''}"
+    return counted_of(count, total, "trial", verb)

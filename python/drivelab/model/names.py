@@ -27,10 +27,26 @@ def _joined(names: Sequence[str], last: str) -> str:
     return last.join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 run``, ``2 runs``, ``2 processes``."""
-    ending = "es" if noun.endswith("s") else "s"
-    return f"{number} {noun}{ending if number != 1 else ''}"
+# what one does, by what several do
+_OF_ONE = {"are": "is", "were": "was", "have": "has", "do not": "does not", "hold": "holds"}
+
+
+def in_number(number: int, word: str) -> str:
+    """A noun of one, or a verb of several, as it is for so many: ``runs`` for ``run``, ``is`` for ``are``."""
+    if word in _OF_ONE:
+        return _OF_ONE[word] if number == 1 else word
+    return word if number == 1 else f"{word}{'es' if word.endswith('s') else 's'}"
+
+
+def counted(number: int, noun: str, verb: str = "") -> str:
+    """``1 run``, ``2 runs``, ``2 processes``; with what several of them do ``1 run is``, ``2 runs are``."""
+    return " ".join(filter(None, (str(number), in_number(number, noun), in_number(number, verb) if verb else "")))
+
+
+def counted_of(part: int, whole: int, noun: str, verb: str = "") -> str:
+    """``1 of 2 runs is``, ``0 of 2 runs are``, ``0 of 1 run is``: from what several do, or without a verb."""
+    told = f"{part} of {counted(whole, noun)}"
+    return f"{told} {in_number(1 if whole == 1 else part, verb)}" if verb else told
 
 
 def free_name(wanted: str, taken: Collection[str], form: str = "{}-{}") -> str:

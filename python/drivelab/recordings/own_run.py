@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted
 from drivelab.model.recording import RECORDED_OPERATIONS, SYNC, DurableFlag, RecordedThread, Recording, deepest
 from drivelab.model.workload import Workload
 from drivelab.store.layout import IOS, ios_name
@@ -45,7 +46,9 @@ def read_own_run(directory: Path, only: str) -> Recording:
             do = "it is a replay itself, and LAST the newest run: name its recording, or keep I/Os: --record-ios"
         raise DrivelabError("B920", "the run kept no single I/Os of its trials", where=str(directory), do=do)
     if only not in kept and (only or len(kept) > 1):
-        what = f"the run kept the I/Os of {len(kept)} trials" + (f", none of which is {only}" if only else "")
+        what = f"the run kept the I/Os of {counted(len(kept), 'trial')}" + (
+            f", none of which is {only}" if only else ""
+        )
         raise DrivelabError("U005", what, where="option --only", do=f"name one: --only {kept[0]}")
     name = only or kept[0]
     rows = run.ios(name)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from drivelab.interop.fio.iolog import BEGINNING, read_iolog
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted
 from drivelab.model.recording import Recording
 from drivelab.recordings.followed_calls import read_followed_calls
 from drivelab.recordings.own_run import read_kept_ios, read_own_run
@@ -57,7 +58,7 @@ def read_recording(name: str, *, only: str = "", queue_depth: int = 0, calls: bo
         what = f"its first and its last start are {recording.length_ns // _DAY_NS} days apart: times of two clocks"
         raise DrivelabError("B921", what, where=name, do="record it again, on one machine")
     if len(recording.threads) > _THREADS_MAX or recording.queue_depth > _DEPTH_MAX:
-        what = f"it has {len(recording.threads)} threads with up to {recording.queue_depth} I/Os outstanding"
+        what = f"it has {counted(len(recording.threads), 'thread')} with up to {recording.queue_depth} I/Os outstanding"
         bound = f"{_THREADS_MAX} threads and {_DEPTH_MAX} are issued at most"
         raise DrivelabError("B920", f"{what}; {bound}", where=name, do="set a smaller --queue-depth, or record less")
     return recording

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivelab.model.comparison import MetricComparison
 from drivelab.model.fleet_history import FleetHistory
+from drivelab.model.names import counted
 from drivelab.report.figures.wear_over_dates import wear_over_dates
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.comparison import interval_words, row_words, value_words
@@ -31,8 +32,8 @@ def joint_of_fleet_history(history: FleetHistory) -> Joint:
     """
     figure = wear_over_dates(history.drives)
     return Joint(
-        title=f"{len(history.drives)} drives over time",
-        question=f"Which of {len(history.drives)} drives changed over time?",
+        title=f"{counted(len(history.drives), 'drive')} over time",
+        question=f"Which of {counted(len(history.drives), 'drive')} changed over time?",
         sentences=fleet_history_sentences(history),
         tables=(_drives_table(history), *_changed_table(history), *_marks_table(history)),
         figures=(figure,) if figure else (),

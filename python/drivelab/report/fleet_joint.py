@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from drivelab.model.drive_values import FleetAnswerOfRuns, NumberKey
+from drivelab.model.names import counted
 from drivelab.report.figures.drive_dots import drive_dots
 from drivelab.report.joint import Joint
 from drivelab.report.sentences.fleet_drives import fleet_sentences
@@ -20,7 +21,7 @@ def joint_of_fleet(answer: FleetAnswerOfRuns, medians: Mapping[NumberKey, Mappin
         What the runs came to; at least one number.
     """
     return Joint(
-        title=f"{len(answer.drives)} drives",
+        title=counted(len(answer.drives), "drive"),
         question=f"Are these {len(answer.drives)} drives alike?",
         sentences=fleet_sentences(answer),
         tables=fleet_tables(answer, medians),

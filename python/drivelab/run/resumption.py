@@ -15,6 +15,7 @@ from drivelab.inventory.loop_target import with_loop_as_drive
 from drivelab.inventory.raid import resolve_raid
 from drivelab.inventory.target import SCRATCH_PREFIX, resolve_target
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted_of
 from drivelab.model.plan import Plan, PlannedStep, PlannedTarget
 from drivelab.model.target import TargetFacts
 from drivelab.plan.sound import fitted_again, require_sound
@@ -64,7 +65,9 @@ def plan_resumption(run: StoredRun) -> Resumption:
     plan = replace(plan, steps=tuple(replace(step, keeps_file=False) for step in plan.steps))
     left = tuple(step for step in plan.steps if step.trial not in done)
     if not left and run.record.status == "complete":
-        raise DrivelabError("R421", f"all {len(completed)} trials of the run are there", where=str(run.directory))
+        raise DrivelabError(
+            "R421", f"{counted_of(len(completed), len(completed), 'trial', 'are')} there", where=str(run.directory)
+        )
     stored = {target.get("label"): target.get("facts_before") or {} for target in run.record.targets}
     targets, notes = {}, []
     for planned in plan.targets:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drivelab.held_directory import HeldDirectory, held_target
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted
 from drivelab.model.units import format_bytes
 from drivelab.model.workload import Workload
 from drivelab.run.engine import StopRequest, prepare_target, remove_tree
@@ -58,7 +59,7 @@ class TrialTrees:
         assert workload.tree is not None, "only a workload on a tree has one"
         path = Path(workload.target.path)
         size = (workload.tree.file_bytes_min + workload.tree.file_bytes_max) / 2
-        self._progress.doing(f"making {workload.tree.file_count} files of {format_bytes(round(size))}")
+        self._progress.doing(f"making {counted(workload.tree.file_count, 'file')} of {format_bytes(round(size))}")
         try:
             if path.name not in self._made:
                 with suppress(FileExistsError):

@@ -9,6 +9,7 @@ from typing import Any
 
 from drivelab import _engine
 from drivelab.model.errors import KINDS, DrivelabError
+from drivelab.model.names import counted
 from drivelab.model.units import format_bytes
 
 _MINOR_BITS = 20
@@ -153,7 +154,7 @@ class RecordingSummary:
         if not kinds and not self.lost:
             return None
         grave = [damage for damage in self.damages if damage.kind in kinds]
-        words = [f"{self.lost_total} records are lost"] if self.lost_total else []
+        words = [f"{counted(self.lost_total, 'record', 'are')} lost"] if self.lost_total else []
         words += [f"{format_bytes(self.skipped_bytes)} are no records"] if self.skipped_bytes else []
         words += [grave[0].what] if grave and not words else []
         what = f"the numbers are those of a part: {', '.join(words)}"

@@ -69,7 +69,7 @@ def test_an_interaction_is_told_with_the_effect_at_both_levels() -> None:
 def test_a_run_that_was_cut_off_keeps_its_complete_blocks() -> None:
     whole = split_plot(FACTORS, 4, {("off",): -1.0}, of_plots=0.05)
     cut = whole[:-5]
-    assert factorial_of(cut, FACTORS).notes == ("1 of 4 blocks are not complete and were left out",)
+    assert factorial_of(cut, FACTORS).notes == ("1 of 4 blocks is not complete and was left out",)
     kept = factorial_of(whole[:36], FACTORS)
     assert replace(factorial_of(cut, FACTORS), notes=()) == kept
 

@@ -14,6 +14,7 @@ from drivelab.model.comparison import (
 )
 from drivelab.model.level_words import levels_phrase
 from drivelab.model.metric import metric_of
+from drivelab.model.names import counted
 from drivelab.report.markdown.syntax import escaped, grid_lines, table_lines
 from drivelab.report.numerals import typeset
 from drivelab.report.sentences.comparison import (
@@ -132,7 +133,7 @@ def _at(point: QuantileShift) -> str:
 
 
 def _folded(rows: Sequence[MetricComparison], usual: dict[str, str]) -> Iterator[str]:
-    yield f"<details><summary>{len(rows)} more rows</summary>"
+    yield f"<details><summary>{counted(len(rows), 'more row')}</summary>"
     yield ""
     yield from _table(rows[:FOLDED_ROWS_MAX], usual)
     if len(rows) > FOLDED_ROWS_MAX:

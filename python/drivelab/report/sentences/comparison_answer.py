@@ -225,7 +225,8 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
     if most < _NOTHING and len(seen) > 1:
         return f"{capitalised(_all_numbers(len(seen)))} are the same in {base} and {new}."
     if most < SAME_WITHIN:
-        return f"None of {len(seen)} numbers differs by more than {format_percent(most)} between {base} and {new}."
+        none = "The only number does not differ" if len(seen) == 1 else f"None of {len(seen)} numbers differs"
+        return f"{none} by more than {format_percent(most)} between {base} and {new}."
     is_same_again = all(run.is_simulated for run in (*comparison.base, *comparison.new))
     why = seen[0].why[0] if seen[0].why and not is_same_again else ""
     burst = _burst_words(comparison)

@@ -10,6 +10,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import trials_of
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
+from drivelab.model.names import counted_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_words
@@ -80,7 +81,9 @@ def effects_notes(effects: Sequence[LevelEffect], every: Sequence[LevelEffect] =
     if is_open and max(effect.ratio.sample_count for effect in effects) <= FEW_BLOCKS_MAX:
         notes.append("So few blocks settle little: repeat it at full size.")
     if tested < len(judged):
-        notes.append(f"{len(judged) - tested} of {len(judged)} levels were measured in too few blocks to be judged.")
+        notes.append(
+            f"{counted_of(len(judged) - tested, len(judged), 'level', 'were')} measured in too few blocks to be judged."
+        )
     return notes
 
 

@@ -17,7 +17,7 @@ from drivelab.model.drive_values import (
     asked_apart,
 )
 from drivelab.model.metric import metric_of
-from drivelab.model.names import counted, either_in_words, names_in_words
+from drivelab.model.names import counted, either_in_words, in_number, names_in_words
 from drivelab.model.units import format_count, format_percent
 
 BOTH = "both"
@@ -213,14 +213,13 @@ def _alone(answer: FleetAnswerOfRuns) -> str:
 
 def _looked_at(answer: FleetAnswerOfRuns) -> Iterator[str]:
     if answer.judged_count:
+        count = answer.comparison_count
         yield (
-            f"{format_count(answer.comparison_count)} comparisons were made ({counted(answer.judged_count, 'drive')}, "
+            f"{format_count(count)} {in_number(count, 'comparison')} {in_number(count, 'were')} made "
+            f"({counted(answer.judged_count, 'drive')}, "
             f"{counted(len(answer.spreads), 'number')}) and corrected for: of 20 fleets of like drives one would have "
             "some drive named."
         )
     if left := len(answer.drives) - answer.judged_count:
-        yield f"{counted(left, 'drive')} had fewer than 3 others of the same model, and {_were(left)} not judged."
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
+        are = in_number(left, "were")
+        yield f"{counted(left, 'drive')} had fewer than 3 others of the same model, and {are} not judged."

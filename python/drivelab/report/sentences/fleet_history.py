@@ -9,7 +9,7 @@ from statistics import median
 from drivelab.model.comparison import MetricComparison
 from drivelab.model.fleet_history import DriveHistory, FleetHistory
 from drivelab.model.history import HistoryRow
-from drivelab.model.names import counted
+from drivelab.model.names import counted, in_number
 from drivelab.model.units import format_count, format_percent
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.comparison import row_words
@@ -41,7 +41,7 @@ def newest_words(one: DriveHistory) -> str:
         more = len(one.changed) - 1
         return f"{change_words(one.changed[0][1])}{f', and {more} more' if more else ''}"
     if one.missing_count or not one.judged:
-        return f"{one.missing_count} more runs to judge" if one.missing_count else "not judged"
+        return f"{counted(one.missing_count, 'more run')} to judge" if one.missing_count else "not judged"
     return "no change shown"
 
 
@@ -93,7 +93,8 @@ def _slower(history: FleetHistory) -> Iterator[str]:
         yield f"{counted(len(faster), 'drive')} became faster."
     hidden = median(row.detectable_ratio or 1.0 for one in judged for each in one.judged for row in each.rows)
     yield (
-        f"{format_count(history.comparison_count)} comparisons were made and corrected for (Holm, 0.5 %). "
+        f"{format_count(history.comparison_count)} {in_number(history.comparison_count, 'comparison')} "
+        f"{in_number(history.comparison_count, 'were')} made and corrected for (Holm, 0.5 %). "
         f"A change below {format_percent(hidden - 1)} would mostly not have shown."
     )
     if left := count - len(judged):

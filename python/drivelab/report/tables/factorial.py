@@ -9,6 +9,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.factorial import Factorial, Interaction
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
+from drivelab.model.names import counted
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.figures.figure import Cell, DataTable
 from drivelab.report.numerals import number_text, typeset
@@ -81,9 +82,9 @@ def _shares(one: Factorial) -> Iterator[tuple[str, int | None, float]]:
 
 
 def _basis(one: Factorial) -> str:
-    blocks = "block" if one.block_count == 1 else "blocks"
     alone = " (one repeat: shares contain scatter too, and some of that may be chance)"
-    return f"{one.cell_count} combinations in {one.block_count} complete {blocks}{alone * (one.block_count == 1)}"
+    cells, blocks = counted(one.cell_count, "combination"), counted(one.block_count, "complete block")
+    return f"{cells} in {blocks}{alone * (one.block_count == 1)}"
 
 
 def _row(name: str, share: float) -> tuple[TableCell, ...]:

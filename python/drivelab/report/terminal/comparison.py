@@ -11,6 +11,7 @@ from operator import itemgetter
 from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.level_words import level_text, levels_phrase
 from drivelab.model.metric import metric_of
+from drivelab.model.names import counted
 from drivelab.model.units import format_percent, glued
 from drivelab.report.sentences.comparison import (
     constant_levels,
@@ -170,7 +171,7 @@ def _within(lines: Sequence[str], lines_max: int) -> Iterator[str]:
     # a head without what is below it says nothing
     shown = shown[:-1] if shown and not shown[-1].startswith(" ") and lines[len(shown)].startswith(" ") else shown
     yield from shown
-    yield f"  ... {len(lines) - len(shown)} more lines: --details"
+    yield f"  ... {counted(len(lines) - len(shown), 'more line')}: --details"
 
 
 def _whole(told: Sequence[Sequence[str]], lines_max: int) -> Iterator[str]:

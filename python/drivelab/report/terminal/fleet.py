@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from drivelab.model.fleet import FleetAnswer, SlowOne, Span, Unjudged
+from drivelab.model.names import counted, in_number
 from drivelab.model.units import format_percent, format_wait_ns
 from drivelab.report.terminal.wrapped import WIDTH, table_lines, wrapped
 
@@ -51,9 +52,10 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
         first = answer.unjudged[0].why if answer.unjudged else "no samples"
         return f"No drive can be judged: {first}."
     told = []
+    drives = in_number(answer.drive_count, "drive")
     if answer.drives:
         worst, count = answer.drives[0], len(answer.drives)
-        of = f"{count:,} of {answer.drive_count:,} drives {'is' if count == 1 else 'are'} slow"
+        of = f"{count:,} of {answer.drive_count:,} {drives} {in_number(count, 'are')} slow"
         words = _drive_words(worst, has_cluster=has_cluster, has_load=answer.has_load)
         told.append(f"{of}{':' if count == 1 else ', the worst:'} {words}")
     if answer.hosts:
@@ -66,7 +68,8 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
     if told:
         return ". ".join([told[0], *(one[:1].upper() + one[1:] for one in told[1:])]) + "."
     judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
-    return f"No drive stays slower than its peers: {judged}{answer.drive_count:,} drives were compared."
+    were = in_number(answer.drive_count, "were")
+    return f"No drive stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared."
 
 
 def _drive_words(one: SlowOne, *, has_cluster: bool, has_load: bool) -> str:
@@ -149,7 +152,8 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
     for text, count in list(notes.items())[:_REASONS_MAX]:
         yield f"left out ({count:,}): {text}"
     yield (
-        f"{answer.sample_count:,} samples of {answer.host_count:,} {'host' if answer.host_count == 1 else 'hosts'}, "
+        f"{answer.sample_count:,} {in_number(answer.sample_count, 'sample')} of "
+        f"{answer.host_count:,} {in_number(answer.host_count, 'host')}, "
         f"{_when(answer.begin_s)} to {_when(answer.end_s)} (UTC){_least_words(answer)}"
     )
 
@@ -192,7 +196,8 @@ def _details(answer: FleetAnswer) -> Iterator[str]:
                 if one.drive
                 else f"host {_host_name(one, has_cluster=True)}"
             )
-            yield f"{kind}: {name}{f' ({one.role})' if one.role else ''}, {_ratio(one)}, {len(one.spans)} times"
+            times = counted(len(one.spans), "time")
+            yield f"{kind}: {name}{f' ({one.role})' if one.role else ''}, {_ratio(one)}, {times}"
             yield f"  {'; '.join(_span_words(span) for span in one.spans)}"
             yield f"  {', '.join(f'{date} {_times(slowdown)}' for date, slowdown in one.days.items())}"
     for left in (*answer.unjudged, *answer.hosts_unjudged):

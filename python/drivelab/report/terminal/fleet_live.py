@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.fleet_plan import FleetItem
 from drivelab.model.fleet_standing import FleetStanding
-from drivelab.model.names import counted
+from drivelab.model.names import counted, counted_of
 from drivelab.model.units import format_rate_bytes_per_s, format_rate_per_s, format_wait_ns
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import ellipsis, fitted, one_line
@@ -33,7 +33,7 @@ def live_lines(
 
 def counts_text(standing: FleetStanding) -> str:
     """What of a fleet is done, at work, and waits."""
-    told = [f"{standing.complete} of {counted(standing.targets, 'target')} measured"]
+    told = [f"{counted_of(standing.complete, standing.targets, 'target')} measured"]
     told += [f"{standing.measuring} at work"]
     counts = {"waiting": standing.waiting, "failed": standing.failed, "cut off": standing.cut_off}
     told += [f"{count} {words}" for words, count in counts.items() if count]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.fleet_plan import FleetItem, ItemPlan, seen_by_several
-from drivelab.model.names import counted, names_in_words
+from drivelab.model.names import counted, counted_of, names_in_words
 from drivelab.model.units import format_bytes, format_wait_ns
 from drivelab.report.terminal.wrapped import WIDTH, fitted, table_lines, wrapped
 
@@ -58,7 +58,7 @@ def _sentence(items: Sequence[FleetItem]) -> str:
     erased = [item for item in allowed if _plan(item).erases]
     refused = [item for item in items if _plan(item).refused]
     hosts = counted(len({item.host for item in erased}), "host")
-    of = f"{len(erased)} of {counted(len(items), 'target')}"
+    of = counted_of(len(erased), len(items), "target")
     told = [f"ERASES {of}, on {hosts}" if erased else f"Nothing is erased of {counted(len(items), 'target')}"]
     if refused:
         hosts = counted(len({item.host for item in refused}), "host")

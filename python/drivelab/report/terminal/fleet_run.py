@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from drivelab.model.fleet_plan import NOT_TOGETHER, FleetItem, is_done, seen_by_several
-from drivelab.model.names import counted, names_in_words
+from drivelab.model.names import counted, counted_of, in_number, names_in_words
 from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, one_line, table_lines, wrapped
 
 _ROWS_MAX = 40
@@ -74,7 +74,8 @@ def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items:
     done = sum(item.state == "complete" for item in items)
     with_items, all_hosts = len({item.host for item in items}), counted(len(hosts), "host")
     on = all_hosts if with_items >= len(hosts) else f"{with_items} of {all_hosts}"
-    told = f"{title}: {done} of {counted(len(items), 'target')} on {on} " + ("is" if done == 1 else "are") + " measured"
+    are = in_number(1 if len(items) == 1 else done, "are")
+    told = f"{title}: {counted_of(done, len(items), 'target')} on {on} {are} measured"
     rest = {
         state: sum(1 for _ in group)
         for state, group in groupby(sorted(item.state for item in items if item.state != "complete"))

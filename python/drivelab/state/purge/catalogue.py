@@ -16,6 +16,7 @@ from drivelab.inventory.sysfs import read_int
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.model.drive import DriveFacts
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted_of
 from drivelab.model.target import TargetFacts
 from drivelab.state.exclusive import held_alone
 from drivelab.state.held_device import look_before_writing
@@ -114,7 +115,8 @@ def purge(
         seconds = time.monotonic() - begun
     found, count = marks.read_again(), len(marks.content_by_offset)
     if found.left:
-        what = f"{found.left} of {count} blocks that were looked at hold what they held before {method}"
+        held = counted_of(found.left, count, "block", "hold")
+        what = f"of those looked at, {held} what was there before {method}"
         raise DrivelabError("R411", what, where=node, do="do not trust the drive to erase anything")
     if not found.readable:
         do = "unplug the drive's power and plug it in again, then look: drivelab drives"
