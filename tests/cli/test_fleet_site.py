@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.answers.drive_values import NumbersOfRun, numbers_of_drives
 from drivelab.cli.main import run
 from drivelab.report.tables.fleet_drives import _signed
+from drivelab.store.read import StoredRun
 from made_up_fleet import BASE, made_up_drives, write_fleet
 
 CHECK = BASE.parent / "check-directory"
@@ -86,6 +88,29 @@ def test_made_again_only_what_is_new_is_made(runs_of_site: Path, capsys: pytest.
     assert len(after) == len(before) == 10
     assert len(before.items() & after.items()) == 9
     assert gone.name not in (runs.parent / "site" / "index.html").read_text()
+
+
+def test_for_the_report_of_all_drives_only_runs_are_read_that_are_new(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(runs, "--no-run-pages")
+    write_fleet(runs, list(made_up_drives(6))[5:])
+    read: list[str] = []
+
+    def counting(one: StoredRun, host: str) -> NumbersOfRun:
+        read.append(one.name)
+        return numbers_of_drives(one, host)
+
+    monkeypatch.setattr("drivelab.cli.site_entries.numbers_of_drives", counting)
+    make(runs, "--no-run-pages")
+    assert len(read) == 1
+    site = runs.parent / "site"
+    told = [(site / name).read_text() for name in ("index.html", "fleet.html")]
+    shutil.rmtree(site)
+    make(runs, "--no-run-pages")
+    assert len(read) == 1 + 11
+    assert told == [(site / name).read_text() for name in ("index.html", "fleet.html")]
+    capsys.readouterr()
 
 
 def test_a_run_that_goes_on_is_made_again(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -30,6 +30,34 @@ _METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
 _DRIVES_MIN = 2
 
 
+@dataclass(frozen=True, slots=True)
+class NumbersOfRun:
+    """What a run adds to the numbers of many drives, as plain data.
+
+    Attributes
+    ----------
+    run : str
+        Its name.
+    drives : tuple of FleetDrive
+        That it measured.
+    keys : tuple of NumberKey
+        Its numbers.
+    values : tuple of (int, str, float)
+        Of each repeat the place of its number, the key of its drive, and the value.
+    judged : tuple of (int, str, mapping of str to str)
+        Of numbers that are judged the place, the model, and ranges and lengths by name.
+    left_out : mapping of str to int
+        Why trials have no number, and how many.
+    """
+
+    run: str
+    drives: tuple[FleetDrive, ...]
+    keys: tuple[NumberKey, ...]
+    values: tuple[tuple[int, str, float], ...]
+    judged: tuple[tuple[int, str, Mapping[str, str]], ...]
+    left_out: Mapping[str, int]
+
+
 @dataclass(slots=True)
 class _Gathered:
     """What was found so far; of each number, drive and run the repeats."""
@@ -45,7 +73,11 @@ class _Gathered:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def fleet_numbers(directories: Iterable[Path], hosts: Mapping[Path, str]) -> FleetNumbers:
+def fleet_numbers(
+    directories: Iterable[Path],
+    hosts: Mapping[Path, str],
+    read: Callable[[Path, str], NumbersOfRun] = lambda directory, host: numbers_of_drives(open_run(directory), host),
+) -> FleetNumbers:
     """Every number that at least two drives have, and the drives.
 
     Parameters
@@ -55,11 +87,13 @@ def fleet_numbers(directories: Iterable[Path], hosts: Mapping[Path, str]) -> Fle
         in the notes and left out.
     hosts : mapping of Path to str
         What whoever asked calls the host of a run: computers that were set up alike often call themselves alike.
+    read : callable
+        What a run of a host adds, as `numbers_of_drives` tells: it may have been kept.
     """
     found = _Gathered()
     for directory in directories:
         try:
-            _gather(open_run(directory), found, hosts.get(directory, ""))
+            _gather(read(directory, hosts.get(directory, "")), found)
         except DrivelabError as error:
             found.unreadable.append(f"{directory.name}: {error.what}")
     drives = {key: _latest(each) for key, each in found.drives.items()}
@@ -71,7 +105,21 @@ def fleet_numbers(directories: Iterable[Path], hosts: Mapping[Path, str]) -> Fle
     return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes), len(drives) - len(kept))
 
 
-def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
+def numbers_of_drives(run: StoredRun, host: str) -> NumbersOfRun:
+    """What a run adds to the numbers of many drives.
+
+    Parameters
+    ----------
+    run : StoredRun
+        Finished or not.
+    host : str
+        What whoever asked calls its host; empty for what it calls itself.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table cannot be read.
+    """
     record = run.record
     experiment = as_text(record.experiment.get("name")) or "?"
     experiment = f"{experiment} (quick)" if record.is_quick else experiment
@@ -79,12 +127,13 @@ def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
     conducts = conduct_of_trials(run)
     trials = list(as_they_last(run, trials_of_run(run, _METRICS)[0]))
     drives = drives_of_run(record, [trial.target for trial in trials], host)
-    for label, drive in drives.items():
-        if any(trial.target == label for trial in trials):
-            found.drives[drive.key].append((record.started_utc, drive))
+    keys: dict[NumberKey, int] = {}
+    values: list[tuple[int, str, float]] = []
+    judged: list[tuple[int, str, Mapping[str, str]]] = []
+    left_out: Counter[str] = Counter()
     for trial in trials:
         if why := _why_left_out(trial):
-            found.left_out[why] += bool(why.strip())
+            left_out[why] += bool(why.strip())
             continue
         conduct, drive = conducts[trial.name], drives[trial.target]
         title = titles.get(trial.workload) or conduct.label or trial.name
@@ -93,11 +142,24 @@ def _gather(run: StoredRun, found: _Gathered, host: str) -> None:
             levels = tuple(sorted(trial.levels.items()))
             workload = trial.workload or trial.name
             key = NumberKey(experiment, workload, title, trial.part or trial.operation, levels, metric, asked)
-            found.values[key][drive.key][run.name].append(value)
+            place = keys.setdefault(key, len(keys))
+            values.append((place, drive.key, value))
             if metric == _told(trial):
-                found.judged.add(key)
-                for name, amount in conduct.amounts.items():
-                    found.amounts[key, drive.model][name].add(amount)
+                judged.append((place, drive.model, conduct.amounts))
+    measured = tuple(drive for label, drive in drives.items() if any(trial.target == label for trial in trials))
+    return NumbersOfRun(run.name, measured, tuple(keys), tuple(values), tuple(judged), left_out)
+
+
+def _gather(one: NumbersOfRun, found: _Gathered) -> None:
+    for drive in one.drives:
+        found.drives[drive.key].append((drive.first_utc, drive))
+    for place, drive_key, value in one.values:
+        found.values[one.keys[place]][drive_key][one.run].append(value)
+    for place, model, amounts in one.judged:
+        found.judged.add(one.keys[place])
+        for name, amount in amounts.items():
+            found.amounts[one.keys[place], model][name].add(amount)
+    found.left_out.update(one.left_out)
 
 
 def _why_left_out(trial: RunTrial) -> str:

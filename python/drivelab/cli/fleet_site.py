@@ -16,6 +16,7 @@ import typer
 from drivelab.cli.fleet_report import hosts_of, run_directories
 from drivelab.model.drive_values import FleetDrive
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import counted, counted_of
 
 SCHEMA = 1
 SITE_JSON = "site.json"
@@ -83,12 +84,12 @@ def command(
     DrivelabError
         U009: there are no runs. S504: not a run. O801, O802: a page cannot be written.
     """
-    from drivelab.cli.site_entries import DATA, PAGES
+    from drivelab.cli.site_entries import BESIDE, DATA, PAGES
     from drivelab.store.durable import make_directory, write_json
 
     directories = run_directories(runs or ())
     _require_own(out)
-    for folder in (out, out / DATA, out / PAGES):
+    for folder in (out, out / DATA, out / PAGES, out / BESIDE):
         make_directory(folder)
     before = _kept_together(out)
     names = _names(directories)
@@ -111,7 +112,7 @@ def command(
         found = {"schema": SCHEMA, "page": str(index), "runs": len(entries), "new": new_count}
         print(json.dumps(found | {"answer": next(iter(together.sentences), "")}, indent=2))
         return
-    print(f"{len(entries)} runs, {new_count} of them new")
+    print(f"{counted(len(entries), 'run')}, {new_count} of them new")
     print(index)
 
 
@@ -154,7 +155,7 @@ def _entries(out: Path, names: Mapping[Path, str], *, with_pages: bool) -> tuple
                 entry = make_entry(out, directory, name, with_page=with_pages)
                 new_count += 1
                 if not new_count % _TOLD_EVERY:
-                    print_message(f"{number} of {len(names)} runs")
+                    print_message(counted_of(number, len(names), "run"))
         except DrivelabError as error:
             if error.code.startswith("O"):
                 raise
@@ -172,7 +173,7 @@ def _leave_out(directory: Path, error: DrivelabError) -> None:
 
 def _together(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str]) -> _Together:
     """The reports of all drives beside each other and over time, written, and what they say."""
-    found = _beside(out, list(entries), hosts)
+    found = _beside(out, entries, hosts)
     runs = Counter(target.drive.serial or target.drive.key for one in entries.values() for target in one.targets)
     if max(runs.values(), default=0) == 1:
         (out / HISTORY_PAGE).unlink(missing_ok=True)
@@ -199,16 +200,17 @@ def _first_of(sentences: Sequence[str], count: int, notes: Sequence[str]) -> tup
     return (*sentences[:count], *sentences[max(count, len(sentences) - len(notes)) :])
 
 
-def _beside(out: Path, directories: Sequence[Path], hosts: Mapping[Path, str]) -> _Together:
+def _beside(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str]) -> _Together:
     """All drives beside each other; nothing, and no page, where no two of them share a number."""
     from drivelab.analyse.drive_comparison import compare_drives
     from drivelab.analyse.drive_spread import drive_medians
     from drivelab.answers.drive_values import fleet_numbers
+    from drivelab.cli.site_entries import numbers_beside
     from drivelab.report.fleet_joint import joint_of_fleet
     from drivelab.report.html import write_html_report
     from drivelab.report.sentences.fleet_drives import change_words
 
-    found = fleet_numbers(directories, hosts)
+    found = fleet_numbers(entries, hosts, lambda run, host: numbers_beside(out, entries[run], run, host))
     if not found.numbers:
         (out / FLEET_PAGE).unlink(missing_ok=True)
         return _Together()
@@ -246,7 +248,7 @@ def _write_list(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str
     pages = {FLEET_PAGE: "All drives beside each other", HISTORY_PAGE: "Each drive over time"}
     links = tuple(SiteLink(page, text) for page, text in pages.items() if (out / page).is_file())
     site = SiteList(
-        title=f"{len(entries)} runs of {drive_count} drives",
+        title=f"{counted(len(entries), 'run')} of {counted(drive_count, 'drive')}",
         sentences=tuple(together.sentences),
         links=links,
         columns=columns,
@@ -264,9 +266,9 @@ def _of_host(drive: FleetDrive, host: str) -> FleetDrive:
 
 def _remove(out: Path, names: Collection[str]) -> None:
     """Take away what was made of runs that are not there any more, or are others now."""
-    from drivelab.cli.site_entries import DATA, PAGES
+    from drivelab.cli.site_entries import BESIDE, DATA, PAGES
 
-    for folder, ending in ((DATA, ".json"), (PAGES, ".html")):
+    for folder, ending in ((DATA, ".json"), (BESIDE, ".json"), (PAGES, ".html")):
         for file in (out / folder).glob(f"*{ending}"):
             if file.name.removesuffix(ending) in names:
                 file.unlink()

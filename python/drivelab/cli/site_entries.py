@@ -11,9 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from drivelab import __version__
 from drivelab.analyse.run_numbers import CombinationNumbers
-from drivelab.answers.drive_values import drives_of_run
+from drivelab.answers.drive_values import NumbersOfRun, drives_of_run, numbers_of_drives
 from drivelab.answers.run_numbers import numbers_of_run
 from drivelab.cli.failure import print_message
 from drivelab.cli.run_in_short import answer_words, row_of
@@ -21,14 +23,14 @@ from drivelab.joint_report import joint_report
 from drivelab.model.drive_values import FleetDrive
 from drivelab.model.errors import DrivelabError
 from drivelab.report.html import write_html_report
-from drivelab.store.durable import write_json
+from drivelab.store.durable import write_json, written_aside
 from drivelab.store.layout import RUN_JSON
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.regular_file import read_regular
 from drivelab.store.run_record import RUN_JSON_BYTES_MAX
 
 FORMAT = 1
-DATA, PAGES = "data", "runs"
+DATA, PAGES, BESIDE = "data", "runs", "beside"
 _NAME_MAX = 120
 _DIGEST = 10
 
@@ -70,6 +72,18 @@ class SiteEntry:
         return f"{PAGES}/{self.name}.html" if self.has_page else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What is kept of a run for the report of all drives: it was made for a host that is called so."""
+
+    format: int
+    host: str
+    numbers: NumbersOfRun
+
+
+_KEPT_BESIDE = TypeAdapter(_Beside)
+
+
 def name_in_site(directory: Path) -> str:
     """What the files of a run are called there: another name as soon as anything is another."""
     try:
@@ -109,6 +123,25 @@ def make_entry(site: Path, directory: Path, name: str, *, with_page: bool) -> Si
     )
     write_json(site / DATA / f"{name}.json", {"format": FORMAT} | asdict(entry))
     return entry if with_page else replace(entry, has_page=False)
+
+
+def numbers_beside(site: Path, entry: SiteEntry, directory: Path, host: str) -> NumbersOfRun:
+    """What a run adds to the numbers of all drives, as it was kept when the site was made before, or read anew.
+
+    Raises
+    ------
+    DrivelabError
+        S504 to S506: it cannot be read. O801, O802: what is kept of it cannot be written.
+    """
+    path = site / BESIDE / f"{entry.name}.json"
+    with suppress(OSError, ValueError):
+        kept = _KEPT_BESIDE.validate_json(read_regular(path, bytes_max=RUN_JSON_BYTES_MAX)[0])
+        if entry.is_complete and (kept.format, kept.host) == (FORMAT, host):
+            return kept.numbers
+    found = numbers_of_drives(open_run(directory), host)
+    with written_aside(path) as aside:
+        aside.write_bytes(_KEPT_BESIDE.dump_json(_Beside(FORMAT, host, found)))
+    return found
 
 
 def _targets(run: StoredRun) -> tuple[SiteTarget, ...]:
