@@ -15,6 +15,7 @@ from typing import Any
 
 from device.namespaces import Network, until
 from drivelab.inventory.block_devices import backing_file_of
+from drivelab.store.read import open_run
 
 SIMULATED = "sim:disk-7200"
 SMALL = """
@@ -220,6 +221,18 @@ class Fleet:
 
     def _is_busy(self, host: Host) -> bool:
         return any(b"drivelab" in _words_of(pid) for pid in self.network.processes(host.number))
+
+
+def assert_measured_once(host: Host, trials: int) -> None:
+    """A host has one run, and every trial of it once."""
+    (directory,) = host.directories()
+    run = open_run(directory)
+    assert run.run_json["status"] == "complete"
+    assert len(run.trial_names) == len(set(run.trial_names)) == trials
+    events = map(json.loads, (directory / "journal.jsonl").read_text().splitlines())
+    assert sorted(event["trial"] for event in events if event["event"] == "step done") == sorted(run.trial_names)
+    for name in run.trial_names:
+        assert run.measurement(name).histograms["write", "total"].total_count == 100
 
 
 def _words_of(pid: int) -> list[bytes]:

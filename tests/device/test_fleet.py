@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import drivelab
-from device.fleets import SIMULATED, Fleet, Host
+from device.fleets import SIMULATED, Fleet, Host, assert_measured_once
 from device.namespaces import Network, until
 from drivelab.fleet.record import open_fleet
 from drivelab.model.histogram import merge
@@ -69,18 +69,6 @@ def assert_put_back(fleet: Fleet, devices: list[Path]) -> None:
     for device in devices:
         assert scheduler_of(device) == "none"
         os.close(os.open(device, os.O_RDWR | os.O_EXCL))
-
-
-def assert_measured_once(host: Host, trials: int) -> None:
-    """A host has one run, and every trial of it once."""
-    (directory,) = host.directories()
-    run = open_run(directory)
-    assert run.run_json["status"] == "complete"
-    assert len(run.trial_names) == len(set(run.trial_names)) == trials
-    events = map(json.loads, (directory / "journal.jsonl").read_text().splitlines())
-    assert sorted(event["trial"] for event in events if event["event"] == "step done") == sorted(run.trial_names)
-    for name in run.trial_names:
-        assert run.measurement(name).histograms["write", "total"].total_count == 100
 
 
 def digests(directory: Path) -> dict[str, str]:
