@@ -236,7 +236,7 @@ def test_ends_that_say_nothing_are_not_told_with_thirty_digits() -> None:
 def test_an_interval_without_one_that_is_no_difference_is_explained() -> None:
     one = with_ratio(Estimate(0.73, 0.6, 0.88, "1", 10, 10.0, ""), "no difference shown", adjusted_p_value=0.09)
     text = " ".join(comparison_text(comparison(one)).split())
-    assert "1 interval leaves out 1, and no difference is shown: of 1 numbers one in twenty does so by chance." in text
+    assert "1 interval leaves out 1, and no difference is shown: of 1 number one in twenty does so by chance." in text
 
 
 @pytest.mark.parametrize(

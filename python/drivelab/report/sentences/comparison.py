@@ -265,7 +265,8 @@ def _by_chance(comparison: Comparison) -> Iterator[str]:
     alone = [row for row in tested if row.verdict == "no difference shown" and not _holds_one(row)]
     if alone:
         rows = "1 interval leaves" if len(alone) == 1 else f"{len(alone)} intervals leave"
-        yield f"{rows} out 1, and no difference is shown: of {len(tested)} numbers one in twenty does so by chance."
+        of = counted(len(tested), "number")
+        yield f"{rows} out 1, and no difference is shown: of {of} one in twenty does so by chance."
 
 
 def _holds_one(row: MetricComparison) -> bool:
