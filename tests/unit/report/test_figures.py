@@ -308,3 +308,23 @@ def test_a_trial_without_even_a_bound_has_a_mark_in_the_overview(
     whole = latency_overview([trial()])
     assert whole is not None
     assert "median as seen" not in [trace.get("name") for trace in whole.plots[0].data]
+
+
+@pytest.mark.parametrize(
+    ("repeats", "sheets"),
+    [
+        # repeats of a combination stay together
+        ([1, 2, 3] * 4, [6, 6]),
+        ([1, 2, 3, 1, 2, 3, 1], [7]),
+        # parts of a mix have one repeat
+        ([1, 1, 2, 2] * 2, [4, 4]),
+        # what has no room is cut evenly, and so is what was measured once
+        ([*range(1, 11), 1, 2], [5, 7]),
+        ([1] * 9, [5, 4]),
+    ],
+)
+def test_repeats_of_one_combination_are_drawn_together(repeats: list[int], sheets: list[int]) -> None:
+    trials = [TrialContent(str(place), "", "read", row={"repeat": repeat}) for place, repeat in enumerate(repeats)]
+    found = theme.sheets(trials, 7)
+    assert [len(sheet) for _, sheet in found] == sheets
+    assert [trial.name for _, sheet in found for trial in sheet] == [trial.name for trial in trials]

@@ -181,15 +181,31 @@ def panels(
 
 
 def sheets(trials: Sequence[TrialContent], at_most: int) -> list[tuple[str, list[TrialContent]]]:
-    """Trials in drawings of at most so many panels, each of one kind of trial, with the kind's name."""
+    """Trials in drawings of at most so many panels, each of one kind of trial, with the kind's name.
+
+    Repeats of one combination stay together where there is room for them.
+    """
     groups: dict[str, list[TrialContent]] = {}
     for trial in trials:
         groups.setdefault(trial.group, []).append(trial)
-    found = []
-    for group, members in groups.items():
-        count = -(-len(members) // at_most)
-        size = -(-len(members) // count)
-        found += [(group, members[begin : begin + size]) for begin in range(0, len(members), size)]
+    return [(group, sheet) for group, members in groups.items() for sheet in _sheets(members, at_most)]
+
+
+def _sheets(members: Sequence[TrialContent], at_most: int) -> list[list[TrialContent]]:
+    combinations: list[list[TrialContent]] = []
+    for trial in members:
+        repeat = trial.row.get("repeat", 1)
+        if combinations and repeat >= combinations[-1][-1].row.get("repeat", 1):
+            combinations[-1].append(trial)
+        else:
+            combinations.append([trial])
+    found: list[list[TrialContent]] = []
+    for one in combinations:
+        if found and len(found[-1]) + len(one) <= at_most:
+            found[-1] += one
+            continue
+        size = -(-len(one) // -(-len(one) // at_most))
+        found += [one[begin : begin + size] for begin in range(0, len(one), size)]
     return found
 
 

@@ -100,9 +100,11 @@ def _drawn(named: Sequence[NamedFigure], folder: Path, kind: Format) -> Pictures
     """The pictures, written."""
     written = write_figures([(one.name, one.figure) for one in named], folder, kind)
     links: dict[str, list[tuple[str, str]]] = {}
-    for one in written:
-        words = ", ".join(filter(None, (one.figure.title, one.plot.name)))
-        links.setdefault(one.name, []).append((words, f"{quote(folder.name)}/{quote(one.path.name)}"))
+    all_words = [", ".join(filter(None, (one.figure.title, one.plot.name))) for one in written]
+    for place, (one, words) in enumerate(zip(written, all_words, strict=True)):
+        count = all_words.count(words)
+        told = f"{words}, {1 + all_words[:place].count(words)} of {count}" if count > 1 else words
+        links.setdefault(one.name, []).append((told, f"{quote(folder.name)}/{quote(one.path.name)}"))
     return Pictures(tuple(named), links)
 
 
