@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from drivelab.analyse.alike_trials import across_the_limit
 from drivelab.analyse.findings import DURABILITY_CODES, burst_possible, foreign_work
 from drivelab.analyse.forecast import forecast, lasting_commits_per_s
 from drivelab.analyse.margin import known_margin, margin_ratio, margin_text
@@ -134,6 +135,8 @@ def _check_threshold(threshold: Threshold, summaries: Mapping[str, TrialSummary]
         outcome, why, margin = "pass", "", threshold.limit / seen
         reach = f"{whose} took at most {format_quantity(seen, threshold.unit)}"
         text = f"{told_with_interval(threshold, estimate)}, but {reach}; {limit_text(threshold)}"
+    if changed := across_the_limit(threshold, outcome, estimate, summaries):
+        outcome, why = "undecided", changed
     outcome, why, may_not_last = _as_trusted(outcome, why, threshold, estimate, findings)
     shown = reach if outcome == "pass" else ""
     margin = known_margin(outcome, margin, may_not_last)
