@@ -90,6 +90,24 @@ class TestThroughputCliff:
         (found,) = throughput_cliff.find(judged(trial([(40, 480e6), (60, 95e6), (60, 480e6)])))
         assert "In the last tenth of the trial it was 4" in found.text
         assert "for longer" not in found.text
+        assert "slower and faster again without a pause, as with heat, or other users" in found.text
+
+    def test_a_drive_that_came_back_in_between_has_no_full_cache(self) -> None:
+        (found,) = throughput_cliff.find(judged(trial([(60, 480e6), (40, 95e6), (30, 480e6), (60, 95e6)])))
+        assert "slower and faster again" in found.text
+        assert "write cache of the drive" not in found.text
+        # what lasts is neither level
+        assert "base_per_s" not in found.evidence
+
+    def test_a_sync_leaves_no_cache_in_memory_that_could_fill(self) -> None:
+        flushed = workload(
+            "write",
+            block_sizes=(BlockSizeShare(bytes=MIB),),
+            interval_ns=INTERVAL_NS,
+            durability=Durability(method="fdatasync"),
+        )
+        (found,) = throughput_cliff.find(judged(trial([(40, 480e6), (160, 95e6)], flushed)))
+        assert "no write cache in memory, which each sync empties; fast flash that was full, or heat" in found.text
 
     def test_what_was_filled_depends_on_what_was_done(self) -> None:
         buffered = workload("write", block_sizes=(BlockSizeShare(bytes=MIB),), interval_ns=INTERVAL_NS, direct=False)

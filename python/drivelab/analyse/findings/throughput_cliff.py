@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from drivelab.analyse.change_points import CLIFF_CAPACITY_SHARE, CLIFF_RATIO
 from drivelab.analyse.findings import burst_ended
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.findings.foreign_work import is_beside_others
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
+from drivelab.analyse.throughput_change import TENTHS
 from drivelab.analyse.token_bucket import token_of
-from drivelab.analyse.trial_course import capacity_of_target
+from drivelab.analyse.trial_course import capacity_of_target, interval_bytes
 from drivelab.model.finding import MEASURE_LONGER, Finding
 from drivelab.model.units import format_decimal_bytes, format_percent, format_rate_bytes_per_s
 
@@ -40,7 +43,7 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     fast, slow = format_rate_bytes_per_s(before.value), format_rate_bytes_per_s(after.value)
     text = (
         f"after {format_decimal_bytes(until.value)} the throughput fell to "
-        f"{format_percent(after.value / before.value)}, from {fast} to {slow}: {_cause(evidence)}. "
+        f"{format_percent(after.value / before.value)}, from {fast} to {slow}: {_cause(evidence, after.value)}. "
         f"{_what_lasts(evidence, after.value)}; "
         f"the numbers of the whole trial are a mixture{ending if is_short else ''}"
     )
@@ -73,10 +76,27 @@ def _came_back_to(evidence: TrialEvidence, after_bytes_per_s: float) -> float:
     return value if CLIFF_RATIO * value > after_bytes_per_s else 0.0
 
 
+def _rose_again(evidence: TrialEvidence, after_bytes_per_s: float) -> bool:
+    """Whether a tenth of the trial lies above the cliff again, behind one below it."""
+    if _came_back_to(evidence, after_bytes_per_s):
+        return True
+    series = interval_bytes(evidence.measured.intervals, int(evidence.measured.engine.get("measured_ns", 0)))
+    until = evidence.summary.estimates["bytes_until_cliff"].value or 0.0
+    if series is None:
+        return False
+    length = max(1, series.moved.size // TENTHS)
+    whole = series.moved.size // length * length
+    tenths = series.moved[:whole].reshape(-1, length).sum(axis=1)
+    rates = tenths / series.duration_ns[:whole].reshape(-1, length).sum(axis=1) * 1e9
+    later = rates[tenths.cumsum() - tenths >= until]
+    low = np.flatnonzero(later < after_bytes_per_s / CLIFF_RATIO)
+    return bool(low.size and (CLIFF_RATIO * later[low[0] :] > after_bytes_per_s).any())
+
+
 def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_per_s: float) -> dict[str, Any]:
     """The rates before the cliff and after it, of what did not come back and a cache or a limit explains."""
     is_explained = evidence.operations("write") or _may_be_limited(evidence)
-    if not is_explained or is_beside_others(evidence) or _came_back_to(evidence, after_bytes_per_s):
+    if not is_explained or is_beside_others(evidence) or _rose_again(evidence, after_bytes_per_s):
         return {}
     block_bytes = evidence.measured.workload.block_sizes[0].bytes
     token, _ = token_of(block_bytes)
@@ -84,11 +104,14 @@ def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_p
     return {"token": token, "burst_per_s": before_bytes_per_s / unit, "base_per_s": after_bytes_per_s / unit}
 
 
-def _cause(evidence: TrialEvidence) -> str:
+def _cause(evidence: TrialEvidence, after_bytes_per_s: float) -> str:
     """What makes a throughput fall, as far as the workload tells."""
     is_buffered = evidence.operations("write") and not evidence.is_direct and not evidence.is_durable
     if is_beside_others(evidence) and not is_buffered:
         return "other programs were at work, and may be why"
+    if not is_buffered and _rose_again(evidence, after_bytes_per_s):
+        room = ", or a drive that makes room now and then" if evidence.operations("write") else ""
+        return f"it was slower and faster again without a pause, as with heat, or other users{room}"
     if not evidence.operations("write"):
         if _may_be_limited(evidence):
             return "reads have no cache to fill, so a limit of the volume, or work of others, is likely"
@@ -97,6 +120,8 @@ def _cause(evidence: TrialEvidence) -> str:
         return "the memory that buffered writes go to was full"
     if _may_be_limited(evidence):
         return "probably a limit of the volume was reached, or the cache of the host was full"
+    if evidence.is_durable:
+        return "no write cache in memory, which each sync empties; fast flash that was full, or heat"
     return "probably the write cache of the drive (fast flash or memory) was full, or the room that was free used up"
 
 
