@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from drivelab import __version__
-from drivelab.analyse.findings import importance, operations_failed, run_findings, target_findings
+from drivelab.analyse.findings import importance, operations_failed, run_findings, speed_changed, target_findings
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
 from drivelab.analyse.fitness import judge_fitness
 from drivelab.analyse.known_burst import with_known_bursts
@@ -194,7 +194,8 @@ def judge_check(
     need = asked.need
     summaries = results.summaries
     evidence = RunEvidence.of(summaries, (int(one.engine.get("measured_ns", 0)) for one in results.measurements))
-    findings = [*target_findings(target, host), *run_findings(evidence), *results.findings]
+    changed = speed_changed.find_between(summaries, target.text)
+    findings = [*changed, *target_findings(target, host), *run_findings(evidence), *results.findings]
     findings = sorted([*findings, *check_findings(plan, results)], key=importance)
     if not plan.may_write:
         return CheckJudgement(findings, _only_read(target, need, summaries, findings))

@@ -10,6 +10,7 @@ from checked_drives import checked, long_run_p99_ns, throttled
 from simulated_estimates import ETCD, MS, estimate, near
 
 from drivelab.analyse.alike_trials import across_the_limit
+from drivelab.analyse.findings.speed_changed import find_between
 from drivelab.analyse.verdict import judge_need
 from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
@@ -22,7 +23,7 @@ from drivelab.simulated.load import load_model, model_names
 from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
-P99 = "total_latency_ns_p99"
+P50, P99 = "total_latency_ns_p50", "total_latency_ns_p99"
 LIMIT = ETCD.thresholds[0].threshold
 SSD = load_model("sim:consumer-ssd")
 CHANGING = {
@@ -96,10 +97,27 @@ def test_a_no_beside_a_trial_that_meets_the_limit_by_far_is_open() -> None:
     assert not verdict_words("undecided", {2300: slow, 16384: near(1.3 * MS)})
 
 
+def by_size(medians: dict[int, Estimate]) -> list[TrialSummary]:
+    return [TrialSummary(f"sync-write-{size}", "", "durable_write", {P50: median}) for size, median in medians.items()]
+
+
+def test_medians_that_go_up_and_down_are_told_with_the_command_that_measures_them() -> None:
+    slow = near(37 * MS)
+    (told,) = find_between(by_size({512: near(MS), 2300: slow, 4096: near(1.2 * MS), 16384: slow}), "sim:./hot.toml")
+    assert "1 ms (512 B), 37 ms (2300 B), 1.2 ms (4 KiB), 37 ms (16 KiB): slower and faster again" in told.text
+    assert told.advice.endswith(
+        "drivelab io sim:./hot.toml --operation write --block-size 2300 --durability fdatasync --runtime 10min"
+    )
+    assert not find_between(by_size({512: near(MS), 2300: near(MS), 4096: near(MS), 16384: slow}), "/x")
+    assert not find_between(by_size({512: near(3 * MS), 2300: near(MS)}), "/x")
+
+
 @pytest.mark.parametrize("name", model_names())
 def test_no_built_in_drive_is_said_to_change(name: str) -> None:
     for seed in range(3):
-        assert not any("changed its speed" in told for told in whys(*checked(load_model(f"sim:{name}"), seed)))
+        summaries, findings = checked(load_model(f"sim:{name}"), seed)
+        assert not any("changed its speed" in told for told in whys(summaries, findings))
+        assert not find_between(summaries, name)
 
 
 @pytest.mark.parametrize("kept", sorted((GOLDEN / "runs").glob("check-*")), ids=lambda path: path.name)
@@ -108,6 +126,7 @@ def test_no_kept_check_is_said_to_have_changed(kept: Path) -> None:
     summaries = [TrialSummary(one.name, one.label, "", dict(one.estimates)) for one in content.trials]
     assert any(one.name == LIMIT.trial for one in summaries)
     assert not any("changed its speed" in told for told in whys(summaries, []))
+    assert not find_between(summaries, kept.name)
 
 
 def whys(summaries: list[TrialSummary], findings: list[Finding]) -> list[str]:

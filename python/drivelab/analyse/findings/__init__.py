@@ -1,8 +1,8 @@
 """Findings: what a reader must know before trusting or using a number; one file per kind.
 
 A kind judges single trials (`find`), the target (`find_in_target`), targets
-beside each other (`find_in_targets`), a run as a whole (`find_in_run`), or what
-a drive said of itself before and after it (`find_in_smart`).
+beside each other (`find_in_targets`), a run as a whole (`find_in_run`), the trials
+of a check (`find_between`), or what a drive said of itself before and after it (`find_in_smart`).
 ``docs/findings.md`` has a section for each; a test holds the two together.
 """
 
@@ -48,6 +48,7 @@ from drivelab.analyse.findings import (
     short_measurement,
     short_operations,
     smart_errors_grew,
+    speed_changed,
     stall_at_end,
     throughput_cliff,
     throughput_swings,
@@ -118,9 +119,12 @@ _OF_ONE_COURSE = (
 TARGET_KINDS = (write_cache_views_disagree, network_or_memory_file_system, virtual_drive, link_below_maximum)
 TARGETS_KINDS = (same_drive,)
 RUN_KINDS = (not_measured, compressible_content, reference_drift, run_resumed, interval_reach)
+CHECK_KINDS = (speed_changed,)
 SMART_KINDS = (smart_errors_grew, drive_hot)
 CODES = tuple(
-    dict.fromkeys(kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *TARGETS_KINDS, *RUN_KINDS, *SMART_KINDS))
+    dict.fromkeys(
+        kind.CODE for kind in (*TRIAL_KINDS, *TARGET_KINDS, *TARGETS_KINDS, *RUN_KINDS, *CHECK_KINDS, *SMART_KINDS)
+    )
 )
 
 _PLACES = {kind.CODE: place for place, kind in enumerate(TRIAL_KINDS)}
@@ -128,8 +132,8 @@ _PLACES = {kind.CODE: place for place, kind in enumerate(TRIAL_KINDS)}
 # that name the rate which is left (`base_per_s`, in I/Os or bytes) when a burst has ended or a cache is full
 BASE_RATE_CODES = frozenset({burst_ended.CODE, writes_left_in_cache.CODE})
 
-# about how writes are made durable: they say nothing against the numbers of reads
-DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE})
+# about durable writes: they say nothing against the numbers of reads
+DURABILITY_CODES = frozenset({write_cache_views_disagree.CODE, flushes_missing.CODE, speed_changed.CODE})
 
 
 def importance(finding: Finding) -> tuple[int, bool, int, bool]:

@@ -59,7 +59,8 @@ _WORD_WIDTH = 5
 _SENTENCE_LENGTH_MAX, _BURST_LENGTH_MAX = 4 * 70, 75
 # of 25 where the console tells what else there is and where the page lies
 _LINES_MAX, _WITHOUT_LIMIT_MAX = 23, 1
-_VIRTUAL, _BURSTS = "virtual-drive", ("burst-ended", "burst-possible")
+# a drive that is faster again has shown another cause
+_VIRTUAL, _BURSTS = "virtual-drive", ("speed-changed", "burst-ended", "burst-possible")
 # only of a program that commits can a rate be asked for
 _NO_LIMIT = "No limit is published for it; {} makes this a yes or a no."
 _OWN_LIMITS = ("--for ./FILE.toml with one of yours", "--at-least RATE")
