@@ -38,6 +38,12 @@ def test_throughput_and_ios_fall_by_the_same_share_and_latencies_stay() -> None:
     assert as_it_lasts(MEASURED, []) == MEASURED
 
 
+def test_a_rate_that_hardly_fell_is_one_rate_with_its_interval() -> None:
+    assert as_it_lasts(MEASURED, [left("I/Os", 49_600.0)]) == MEASURED
+    assert as_it_lasts(MEASURED, [left("bytes", 201e6, burst_per_s=205e6)]) == MEASURED
+    assert as_it_lasts(MEASURED, [left("bytes", 180e6, burst_per_s=205e6)])[THROUGHPUT].value == 180e6
+
+
 def test_what_was_not_measured_has_no_share() -> None:
     assert lasting_share(lasting_rates([left("I/Os", 205.0)]), {RATE: None}) is None
     assert lasting_share(lasting_rates([left("I/Os", 205.0)]), {THROUGHPUT: 1e6}) is None

@@ -18,6 +18,8 @@ ASKS_WHAT_LASTS = "fill-level"
 TELL_WHAT_LASTS = ("check", "burst", ASKS_WHAT_LASTS)
 # of evidence: the other run that found it
 KNOWN_FROM = "known_from"
+# what was before is so many times what lasts, or both are one rate: what was in the cache is known no better
+LESS_BY = 1.1
 TOKEN_UNITS: Mapping[str, Unit] = {"bytes": "B/s", "I/Os": "1/s"}
 
 
@@ -87,6 +89,8 @@ def lasting_share(lasting: Mapping[str, float], measured: Mapping[str, float | N
 def lasting_of(metric: str, estimates: Mapping[str, Estimate], findings: Sequence[Finding]) -> LastingRate | None:
     """What lasts of a rate of a trial, and the rate before: of I/Os where findings tell bytes, too, and the other way.
 
+    None where both are nearly the same.
+
     Parameters
     ----------
     metric : str
@@ -97,8 +101,11 @@ def lasting_of(metric: str, estimates: Mapping[str, Estimate], findings: Sequenc
     found = lasting_rate(findings, told) if told else None
     if found is None or told is None or metric not in measured:
         return None
+    first = found.at_first_per_s or measured[told]
+    if first < LESS_BY * found.per_s:
+        return None
     scale = measured[metric] / measured[told]
-    return LastingRate(scale * found.per_s, scale * (found.at_first_per_s or measured[told]))
+    return LastingRate(scale * found.per_s, scale * first)
 
 
 def as_it_lasts(estimates: Mapping[str, Estimate], findings: Sequence[Finding]) -> dict[str, Estimate]:
