@@ -247,7 +247,7 @@ class _Writer:
         first = shared.split(" + ")[0].strip("+ ") or "durable write"
         heads = (first, "median", "", "p99", "", "/s", "writes\nper op", "flushes\nper op")
         rows: list[tuple[str | Text, ...]] = []
-        told = ""
+        told = result = ""
         for trial, short in zip(trials, names, strict=True):
             p50, p99 = self._latency(trial.estimate("p50")), self._latency(trial.estimate("p99"))
             rate = trial.estimate("iops")
@@ -256,7 +256,7 @@ class _Writer:
                 often = " ".join(text.removesuffix("/s") for text in lasting)
             if (trial.workload.get("pacing") or {}).get("think_ns"):
                 # it pauses as its program does: what counts is how often that commits
-                often, told = _commits(trial.name, verdict)
+                often, told, result = _commits(trial.name, verdict)
             name = Text.assemble(self._clean(short), (self._marks(trial), "yellow"))
             commands = (_count(trial.estimate(f"device_{noun}_per_operation")) for noun in ("writes", "flushes"))
             rows.append((name, *p50, *p99, self._clean(often), *map(self._clean, commands)))
@@ -264,7 +264,7 @@ class _Writer:
         kept = kept_columns(heads, rows, self._width, (5, 2, 4, 7, 6, 3))
         yield one_line_rows(heads, rows, kept, (2, 4))
         if told:
-            yield Text(self._clean(told if 5 in kept else told.replace("*", "commits/s:", 1)), style="dim")
+            yield Text(self._clean(f"* {told}" if 5 in kept else f"commits/s: {result} = {told}"), style="dim")
 
     def reads_beside_writes(self, trials: Sequence[TrialContent]) -> Iterator[RenderableType]:
         """Reads and writes of one size and depth beside each other, as rates, and which row wrote a file first."""
@@ -359,8 +359,8 @@ def _is_faster(one: TrialContent, other: TrialContent) -> bool:
     return ours.value > (theirs.high or theirs.value)
 
 
-def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
-    """How often a second the program behind a trial would commit, and why that is not what the latency makes of it."""
+def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str, str]:
+    """How often a second the program behind a trial would commit, how that is made of the latency, and its range."""
     for one in verdicts_in(verdict):
         program, told = PROGRAMS.get(one.get("need", "")), one.get("forecast")
         if program is not None and told and program.write.trial == trial:
@@ -368,9 +368,12 @@ def _commits(trial: str, verdict: Mapping[str, Any]) -> tuple[str, str]:
             left = told.get("lasting_commits_per_s")
             write, own, others = map(format_duration_ns, (write_ns, own_ns, 1e9 / per_s - write_ns - own_ns))
             beside = f" + {others} of other syncs" if program.background is not None else ""
-            text = f"* 1 s / ({write} mean write + {own} of {program.title}'s own{beside})"
-            return f"{number_text(left)} at first {number_text(per_s)}*" if left else f"{number_text(per_s)}*", text
-    return "", ""
+            text = f"1 s / ({write} mean write + {own} of {program.title}'s own{beside})"
+            ends = [told["commits_per_s"].get(end) for end in ("low", "high")]
+            span = "" if None in ends else " to ".join(map(number_text, ends))
+            often = f"{number_text(left)} at first {number_text(per_s)}" if left else number_text(per_s)
+            return f"{often}*", text, f"{often} ({span})" if span and not left else often
+    return "", "", ""
 
 
 def _shortened(labels: Sequence[str]) -> tuple[list[str], str]:

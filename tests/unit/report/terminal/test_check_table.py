@@ -63,10 +63,13 @@ def test_a_trial_that_pauses_as_its_program_does_tells_how_often_that_commits(wh
 
 def test_the_parts_of_a_commit_add_up_to_how_often_it_happens(whole: ReportContent) -> None:
     paused = replace(whole.trials[0], name="sync-write-etcd", workload={"pacing": {"think_ns": 500_000}})
-    told = {"commits_per_s": {"value": 103.8}, "log_latency": {"value": 7_830_000.0}, "own_time_ns": 500_000}
+    rate = {"value": 103.8, "low": 39.6, "high": 571.0}
+    told = {"commits_per_s": rate, "log_latency": {"value": 7_830_000.0}, "own_time_ns": 500_000}
     lines = shown(replace(whole, trials=(paused,), verdict=need("etcd", "pass") | {"forecast": told}))
     text = " ".join(" ".join(lines).split())
-    assert "commits/s: 1 s / (7.83 ms mean write + 500 us of etcd's own + 1.30 ms of other syncs)" in text
+    parts = "1 s / (7.83 ms mean write + 500 us of etcd's own + 1.30 ms of other syncs)"
+    # its result stands there where its column has no room
+    assert f"commits/s: 104 (39.6 to 571) = {parts}" in text
 
 
 def test_marks_stay_where_their_interval_has_no_room(whole: ReportContent) -> None:
