@@ -19,7 +19,7 @@ from drivelab.cli.history import history_lines
 from drivelab.model.estimate import Estimate
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.needs.load import load_need
-from drivelab.report.history_joint import outcome
+from drivelab.report.history_joint import joint_of_history, outcome
 from drivelab.report.outcome_words import short_verdict
 
 
@@ -41,6 +41,26 @@ def test_the_rate_that_a_check_was_asked_for_stands_in_its_row_and_in_the_first_
     told = history_lines(history, plain=False)
     assert told[1].startswith("The newest check (2026-02-02 12:00) says yes to PostgreSQL at 250/s: ")
     assert short_verdict(kept.runs()[-1].record.verdict).endswith("/s, wanted 250/s")
+
+
+def test_the_number_that_was_judged_stands_with_its_row(kept: Kept) -> None:
+    for p99 in (46.8e6, 1.25e6):
+        kept.check()
+        found = Estimate(p99, p99 - 1, p99 + 1, "ns", 9000, 9000.0, "")
+        trials = [
+            TrialSummary("sync-write-2300", "", "durable_write", {"total_latency_ns_p99": found}),
+            TrialSummary("sync-write-16384", "", "durable_write", {"iops": Estimate(900, 890, 910, "1/s", 9, 9.0, "")}),
+        ]
+        kept.last_with(verdict=judge_need(load_need("etcd"), trials, []).to_json())
+    history = history_of(kept.runs(), TARGET)
+    judged = "99 % of 2300-byte log writes were durable within 46.8 ms; limit 10 ms"
+    assert [row.to_json()["judged"] for row in history.rows] == [judged, ""]
+    lines = history_lines(history, plain=False)
+    (place,) = (number for number, line in enumerate(lines) if line == f"  {judged}")
+    assert "no etcd" in lines[place - 1]
+    (table,) = (one for one in joint_of_history(history).tables if one.key == "history")
+    assert "judged by" in [column.name for column in table.columns]
+    assert judged in [cell.text for cell in table.rows[0]]
 
 
 def test_a_check_for_several_programs_tells_how_many_ended_how(kept: Kept) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from drivelab.analyse.newest_run import RunOfHistory, judge_newest
+from drivelab.analyse.threshold_words import limit_text, value_text
 from drivelab.answers.compared_trials import COMPARED_METRICS, ReadRun, compared_trials, read_run
 from drivelab.answers.drive_of_run import drive_names, facts_before, is_on, is_scratch
 from drivelab.answers.measured_on import as_text
@@ -17,7 +18,7 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.history import NUMBERS, History, HistoryRow, with_changes
 from drivelab.model.lasting_rate import as_it_lasts, seen_here
-from drivelab.model.verdict import COMMITS, verdicts_in
+from drivelab.model.verdict import COMMITS, Threshold, verdicts_in
 from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
 from drivelab.store.run_record import RunRecord
@@ -190,6 +191,7 @@ def _row(run: StoredRun, facts: Mapping[str, str], left_out: str) -> HistoryRow:
         error=record.error,
         outcomes=outcomes if len(outcomes := _outcomes(record)) > 1 else {},
         wanted_per_s=_wanted_per_s(record),
+        judged=_judged_number(record.verdict),
     )
 
 
@@ -197,6 +199,18 @@ def _estimates(run: StoredRun, trial: str) -> dict[str, Estimate]:
     """The numbers of a trial as the check that it is of told them."""
     row = run.trial(trial)
     return as_it_lasts(run.estimates_of(row), seen_here(findings_in(row["findings_json"], trial)))
+
+
+def _judged_number(verdict: Mapping[str, Any]) -> str:
+    """The number that decides a verdict which is no yes; empty where a row has it anyway, and of several needs."""
+    checks = verdict.get("checks") or () if verdict.get("outcome") in ("fail", "undecided") else ()
+    deciding = [one for one in checks if one["outcome"] == verdict["outcome"] and one["estimate"]]
+    if not deciding or deciding[0]["threshold"]["force"] != "required":
+        return ""
+    threshold, estimate = Threshold(**deciding[0]["threshold"]), Estimate(**deciding[0]["estimate"])
+    if (threshold.trial, threshold.metric) in NUMBERS.values() or threshold.metric == COMMITS:
+        return ""
+    return f"{threshold.text.format(value=value_text(threshold, estimate))}; {limit_text(threshold)}"
 
 
 def _wanted_per_s(record: RunRecord) -> float | None:

@@ -201,8 +201,8 @@ def _cells(history: History, heads: Sequence[tuple[str, ...]]) -> list[list[tupl
 
 
 def _below(row: HistoryRow, plain: bool) -> list[str]:
-    """What ended a run that failed, and what else had changed before it."""
-    told = [f"! {row.error}"] if row.error else []
+    """What ended a run that failed, the number that it was judged by, and what else had changed before it."""
+    told = [text for text in (row.error and f"! {row.error}", row.judged) if text]
     told += [f"{'+' if plain else '↑'} {', '.join(row.changes)}"] if row.changes else []
     return [f"  {line}" for text in told for line in wrapped(text, WIDTH - 2, plain, indent="  ")]
 

@@ -77,6 +77,8 @@ class HistoryRow(Plain):
         Why it is held against no other run: ``busy machine``; empty where it is.
     error : str
         What ended it, where it failed.
+    judged : str
+        The number that its answer rests on, in words, where that is no yes and no other of its numbers.
     """
 
     run: str
@@ -93,6 +95,7 @@ class HistoryRow(Plain):
     is_quick: bool = False
     left_out: str = ""
     error: str = ""
+    judged: str = ""
 
     @property
     def is_full(self) -> bool:

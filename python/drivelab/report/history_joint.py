@@ -232,10 +232,11 @@ def _history_table(rows: Sequence[HistoryRow]) -> Table:
     has_numbers = any(row.numbers for row in rows)
     heads = (TableColumn("when (UTC)"), TableColumn("fit?" if has_numbers else "experiment"), TableColumn("conduct"))
     numbers = _number_columns() if has_numbers else (TableColumn("what it came to"),)
+    judged = (TableColumn("judged by"),) if any(row.judged for row in rows) else ()
     return Table(
         key=RUNS,
         title="All runs",
-        columns=(*heads, *numbers, TableColumn("changed since the run before"), TableColumn("run")),
+        columns=(*heads, *numbers, *judged, TableColumn("changed since the run before"), TableColumn("run")),
         rows=tuple(
             (
                 TableCell(when(row)),
@@ -246,6 +247,7 @@ def _history_table(rows: Sequence[HistoryRow]) -> Table:
                     if has_numbers
                     else [TableCell(row.answer)]
                 ),
+                *(TableCell(row.judged) for _ in judged),
                 TableCell("; ".join(row.changes)),
                 TableCell(row.run),
             )
