@@ -197,6 +197,20 @@ def test_an_explanation_with_many_remarks_and_a_difference_fit_a_screen(make_run
     assert out.startswith("No answer yet for either of them: traced, an operation takes")
 
 
+def test_what_waited_for_a_processor_is_said_to_be_in_the_software(make_run: MakeRun, capsys: Capture) -> None:
+    used = {"other_processors": 1.9, "other_processor_share": 0.95}
+    noted = [Finding("foreign-work", "warning", "others used 1.9 of 2 processors", evidence=used)]
+    run(["explain", str(make_run("busy", findings=noted))])
+    out = capsys.readouterr().out
+    assert " ".join(out.split()).startswith(
+        "The machine is busy: others used up to 1.9 of 2 processors, and what an operation waited for one counts as "
+        "software. "
+    )
+    assert len(out.splitlines()) <= 30
+    run(["explain", str(make_run("quiet"))])
+    assert "busy" not in capsys.readouterr().out
+
+
 def test_two_trials_of_a_run_are_compared(make_run: MakeRun, capsys: Capture) -> None:
     directory = make_run("one")
     trials = ["--trial", "0001-explained-r1", "--trial", "0003-explained-r3"]

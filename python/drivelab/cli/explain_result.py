@@ -23,10 +23,13 @@ from drivelab.cli.page import write_page
 from drivelab.cli.run_results import print_findings
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
+from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.names import counted
 from drivelab.model.trace import Explanation, ExplanationDifference
 from drivelab.report.gather import finding_lines_of
 from drivelab.report.html import FILE_NAME
+from drivelab.report.sentences.explanation import has_software
+from drivelab.report.terminal.wrapped import WIDTH, wrapped
 from drivelab.store.cells import cell_value
 from drivelab.store.read import StoredRun
 from drivelab.store.remote.bring import place_of
@@ -181,6 +184,10 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
         above = print_level_reasons(traced, console, lines_max=0 if details else _REASON_LINES_MAX)
         # and the line about those that are not shown
         above += 2
+    busy = wrapped(_busy_words(run, found), WIDTH, _is_plain(console))
+    if busy:
+        _print_lines(busy)
+        above += len(busy) + 1
     write = explanation_lines
     if not details:
         room = LINES_MAX - _LINES_BEHIND - len(warnings) - len(missing) - above
@@ -201,6 +208,17 @@ def _print(run: StoredRun, found: Sequence[Explanation], traced: TracedAnswer, *
     for line in warnings:
         console.print(line)
     console.print()
+
+
+def _busy_words(run: StoredRun, found: Sequence[Explanation]) -> str:
+    """That waiting for a processor is in the software, where others used them and there is software to tell of."""
+    seen = [one.evidence for one in run.findings if one.code == FOREIGN_WORK and "other_processors" in one.evidence]
+    if not seen or not any(has_software(one) for one in found):
+        return ""
+    most = max(seen, key=lambda facts: float(facts["other_processors"]))
+    count = round(most["other_processors"] / most["other_processor_share"])
+    used = f"others used up to {most['other_processors']:.1f} of {counted(count, 'processor')}"
+    return f"The machine is busy: {used}, and what an operation waited for one counts as software."
 
 
 def _print_places(run: StoredRun, report: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -287,6 +288,12 @@ def _slow_member(explanation: Explanation) -> Iterator[str]:
             f"Of its {len(explanation.members)} drives {slow.drive} is the slow one: {latency_text(slow.mean_ns)} for "
             f"a command, where {rest} {latency_text(usual)}."
         )
+
+
+def has_software(explanation: Explanation) -> bool:
+    """Whether a tenth of the typical operation or more is software."""
+    software = sum(one.typical_ns for one in explanation.parts if one.part in _SOFTWARE)
+    return software >= QUEUE_TOLD_FROM * (explanation.typical_ns or math.inf)
 
 
 def told_parts(explanation: Explanation) -> Iterator[tuple[float, str, str]]:
