@@ -189,7 +189,7 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
         firsts = Counter(map(names.best, ahead))
         against = [f"{name} in {times}" for name, times in firsts.items() if name != names.best(ours[0])]
         where = f"in {of_all(len(ours), count)} combinations{f', {names_in_words(against)}' if against else ''}"
-        return f"{lead}; {why} {where}" if ours[0].is_beyond_noise else f"{lead} {where}; {why}"
+        return f"{lead}; {why} {where}{_unjudged(members)}" if ours[0].is_beyond_noise else f"{lead} {where}; {why}"
     if all(one.is_alike and one.is_beyond_noise is not False for one in members):
         pair = names_in_words([names.best(best), next(iter(_rivals(best, names)))])
         where = told or f" in {of_all(count, count)} combinations"
@@ -203,6 +203,14 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
     # the numbers of one combination of several would be those of another order than the next one's
     where = told or f" {in_any_of(count, 'combination')}"
     return f"{_level(members, names)} {NOT_APART} {_by_repeats(members)} at {name_in(title)}{where}"
+
+
+def _unjudged(members: Sequence[Contest]) -> str:
+    """In how many combinations nothing tells whether drives are apart, since a number has no ends."""
+    unknown = [one for one in members if one.is_beyond_noise is None]
+    is_repeated = any(one.trial_count > 1 for contest in unknown for _, one in contest.ranked)
+    lack = "lacks" if len(unknown) == 1 else "lack"
+    return f" ({len(unknown)} {lack} {'a range' if is_repeated else 'one'})" if unknown else ""
 
 
 def _numbers(contest: Contest, names: DriveNames) -> str:

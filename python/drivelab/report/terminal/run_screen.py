@@ -18,7 +18,7 @@ from drivelab.report.tables.table_terminal import TerminalTable
 from drivelab.report.terminal import wrapped
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.run_matrix import matrix_of
-from drivelab.report.terminal.workload_table import workload_table
+from drivelab.report.terminal.workload_table import why_without_interval, workload_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -136,13 +136,14 @@ def _screen(
             is_one_at_a_time=is_one_at_a_time,
             first=answer.tracked_levels(group[0].workload),
         )
-        parts += [Text(), Text(f"  {clean(table_title(group, all_rows))}", style="bold"), table]
+        below = _below(group)
+        parts += [Text(), Text(f"  {clean(table_title(group, all_rows))}", style="bold"), table, *below]
         if more:
             others = len(groups) - place - 1
             told_of = f"and {more} more{f', and {_other_tables(others)}' if others else ''}"
             parts.append(Text(f"  {told_of}: --details", style="dim"))
             break
-        room -= table.row_count + _OTHER_LINES
+        room -= table.row_count + len(below) + _OTHER_LINES
     told = list(warning_lines(warnings, plain, warnings_max))
     parts += [Text(), *told] if told else []
     return Group(*parts)
@@ -165,7 +166,15 @@ def table_lines_of(
     first = answer.tracked_levels(group[0].workload)
     table, more = workload_table(group, rows_max, clean, is_one_at_a_time=is_one_at_a_time, first=first)
     title = table_title(group, answer.rows)
-    return Group(Text(f"  {terminal_text(title, plain)}", style="bold"), table), more
+    return Group(Text(f"  {terminal_text(title, plain)}", style="bold"), table, *_below(group)), more
+
+
+def _below(group: Sequence[CombinationResult]) -> list[RenderableType]:
+    """What explains empty places in a table."""
+    from rich.text import Text
+
+    why = why_without_interval(group)
+    return [Text(f"  {why}", style="dim")] if why else []
 
 
 def with_drifts(answer: RunAnswer, findings: Sequence[FindingLine]) -> list[FindingLine]:

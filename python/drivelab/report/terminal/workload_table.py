@@ -313,8 +313,17 @@ def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
     value = _write(metric, found.value)
     low, high = found.ends
     if low is None or high is None:
-        return value, "?" if found.is_seen else ""
+        return value, ""
     return value, span_beside(value, _write(metric, low), _write(metric, high))
+
+
+def why_without_interval(group: Sequence[CombinationResult]) -> str:
+    """What stands below the table of a workload in which numbers have nothing beside them; empty where all have."""
+    metric = _metric(group)
+    found = [one.metrics[metric] for one in _shown(group) if metric in one.metrics]
+    lacking = sum(one.is_seen and None in one.ends for one in found)
+    which = "none" if lacking == len(found) else f"{lacking} of {len(found)} numbers have none"
+    return f"95 %: {which}, too few I/Os for an interval" if lacking else ""
 
 
 def _with_unit(value: str, metric: str, targets: int = 0) -> str:

@@ -128,6 +128,16 @@ def test_of_many_combinations_it_is_told_how_often_who_is_first() -> None:
     )
 
 
+def test_how_many_combinations_could_not_be_compared_stands_with_those_that_could() -> None:
+    def drive(name: str, value: float, *kinds: str) -> list[Observation]:
+        ends = {"raw": (value - 5, value + 5), "ext4": (None, None)}
+        return [observed(name, value, *ends[kind], levels=levels(filesystem=kind)) for kind in kinds]
+
+    sets = [result_set(name, *drive(name, value, "raw", "ext4")) for name, value in (("A", 50), ("B", 100))]
+    (sentence,) = joint_sentences(tuple(sets))
+    assert sentence.endswith("the intervals of single repeats lie apart in 1 of 2 combinations (1 lacks one).")
+
+
 @pytest.mark.parametrize(("repeats", "is_beyond"), [(2, False), (3, False), (10, True)])
 def test_ranges_of_few_repeats_that_do_not_overlap_settle_nothing(repeats: int, is_beyond: bool) -> None:
     sets = (

@@ -55,6 +55,14 @@ def test_drives_are_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert "and 20 more: --details" in "\n".join(lines)
 
 
+def test_a_number_without_an_interval_has_an_empty_place_that_is_explained(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = screen("write-size-two-drives", capsys, monkeypatch)
+    assert not any("?" in line.split() for line in lines)
+    assert "  95 %: 16 of 60 numbers have none, too few I/Os for an interval" in lines
+
+
 def test_levels_that_repeat_are_written_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
