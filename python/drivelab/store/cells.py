@@ -16,6 +16,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import DeviceCounts
+from drivelab.model.quantile_order import with_lows_in_order
 from drivelab.model.trace import TraceConduct
 from drivelab.model.workload import Workload
 from drivelab.store.json_types import PARTIAL, JsonTypeError, require_type
@@ -158,14 +159,15 @@ def findings_in(text: str | None, trial: str) -> list[Finding]:
 
 
 def estimates_in(text: str | None, trial: str) -> dict[str, Estimate]:
-    """The estimates of a cell, by name.
+    """The estimates of a cell, by name; quantiles of one latency do not contradict each other.
 
     Raises
     ------
     DrivelabError
         S506: they cannot be read.
     """
-    return {name: made(Estimate, one) for name, one in cell_value("estimates_json", text, trial).items()}
+    stored = cell_value("estimates_json", text, trial)
+    return with_lows_in_order({name: made(Estimate, one) for name, one in stored.items()})
 
 
 def devices_in(text: str | None, trial: str) -> tuple[DeviceCounts, ...]:
