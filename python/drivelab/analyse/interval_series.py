@@ -2,11 +2,14 @@
 
 The engine writes no row for an interval in which nothing completed, and gives
 every row the length asked for; here such intervals count with zero, and the
-last one has the length that was left of the measured window.
+last one has the length that was left of the measured window. What completes
+within an interval's length after the last moment of issuing the engine counts in
+the interval before that moment; here that one and the next are one.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +20,8 @@ from numpy.typing import NDArray
 from drivelab.model.histogram import EMPTY, Histogram
 from drivelab.model.measurement import Measurement
 
+# the first turn of a queue is taken off from so much of an interval on, and where it is so much of the window at most
+_TURN_SHOWS_FROM, _TURN_MOST = 0.1, 0.3
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -61,14 +66,14 @@ def series_from_measurement(measured: Measurement, operation: str, latency: str)
     rows = table.filter(mine)
     if rows.num_rows == 0:
         return None
-    interval = rows["interval"].to_numpy().astype(np.int64)
-    length_ns = int(measured.workload.interval_ns)
+    edges_ns = _edges_ns(measured)
+    length = edges_ns.shape[0] - 1
+    begin_ns = rows["interval"].to_numpy().astype(np.int64) * int(measured.workload.interval_ns)
     # what completed at the very end of the window may carry the number of an interval that never was
-    length = max(1, -(-int(measured.engine["measured_ns"]) // length_ns))
-    place = np.minimum(interval, length - 1)
+    place = np.searchsorted(edges_ns[1:-1], begin_ns, side="right")
     sizes, bucket, bucket_count = _lists(rows)
     return IntervalSeries(
-        duration_ns=_durations(length, length_ns, int(measured.engine["measured_ns"])),
+        duration_ns=np.diff(edges_ns).astype(np.float64),
         count=_per_interval(rows, "count", place, length),
         bytes=_per_interval(rows, "bytes", place, length),
         sum_ns=_per_interval(rows, "sum_ns", place, length),
@@ -76,6 +81,37 @@ def series_from_measurement(measured: Measurement, operation: str, latency: str)
         entry_bucket=bucket,
         entry_count=bucket_count,
         merged=measured.histograms.get((operation, latency), EMPTY),
+    )
+
+
+def without_first_turn(series: IntervalSeries, measured: Measurement) -> IntervalSeries:
+    """The intervals behind the first turn of a closed loop that no ramp has filled, which say how much chance does.
+
+    What was issued into an empty queue waits less than all that follows: no chance, but as an interval among others
+    it looks like much. A turn is a mean latency; one that is a small part of an interval hardly shows in it, and of a
+    window of which little would be left none is taken off.
+    """
+    length_ns, workload = float(measured.workload.interval_ns), measured.workload
+    count = float(series.count.sum())
+    if measured.engine.get("ramp_ns") or workload.is_open_loop or workload.queue_depth < 2 or not count:
+        return series
+    turns = float(series.sum_ns.sum()) / count / length_ns
+    taken = math.ceil(turns) if turns >= _TURN_SHOWS_FROM else 0
+    if not taken or taken > series.length * _TURN_MOST:
+        return series
+    is_left = series.entry_interval >= taken
+    buckets, place = np.unique(series.entry_bucket[is_left], return_inverse=True)
+    counts = np.bincount(place, weights=series.entry_count[is_left]).astype(np.int64)
+    whole = series.merged
+    return IntervalSeries(
+        duration_ns=series.duration_ns[taken:],
+        count=series.count[taken:],
+        bytes=series.bytes[taken:],
+        sum_ns=series.sum_ns[taken:],
+        entry_interval=series.entry_interval[is_left] - taken,
+        entry_bucket=series.entry_bucket[is_left],
+        entry_count=series.entry_count[is_left],
+        merged=Histogram(buckets, counts, whole.minimum_ns, whole.maximum_ns, int(series.sum_ns[taken:].sum())),
     )
 
 
@@ -100,10 +136,15 @@ def _merged(rows: pa.Table) -> Histogram:
     return Histogram(filled.astype(np.int64), sums[filled].astype(np.int64), int(smallest), int(largest), total)
 
 
-def _durations(length: int, length_ns: int, measured_ns: int) -> Floats:
-    durations = np.full(length, float(length_ns))
-    durations[-1] = max(1.0, measured_ns - (length - 1) * length_ns)
-    return durations
+def _edges_ns(measured: Measurement) -> Integers:
+    """The moments between which the intervals lie, from the start of the window to its end."""
+    length_ns, window_ns = int(measured.workload.interval_ns), max(1, int(measured.engine["measured_ns"]))
+    edges_ns = np.append(np.arange(0, window_ns, length_ns, dtype=np.int64), window_ns)
+    runtime_ns = measured.workload.limits.runtime_ns
+    if measured.engine.get("stopped_by") != "runtime" or not runtime_ns or measured.workload.watches_burst:
+        return edges_ns
+    is_after_issuing = (edges_ns >= runtime_ns) & (edges_ns < window_ns)
+    return np.delete(edges_ns, np.flatnonzero(is_after_issuing)[:1])
 
 
 def _per_interval(rows: Any, column: str, place: Integers, length: int) -> Floats:

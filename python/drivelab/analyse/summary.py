@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.commands import commands_per_operation
-from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement
+from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement, without_first_turn
 from drivelab.analyse.precision import widened
 from drivelab.analyse.quantile import quantile_estimates_from_histogram, quantile_estimates_from_intervals
 from drivelab.analyse.ratio import floored_mean, mean_estimate_from_intervals, rate_estimate_from_intervals
@@ -36,6 +36,7 @@ _WHOLE_WINDOW = ("submission", "completion")
 # kernels that divide processor time by sampling take one sample per timer tick: HZ=250 is the usual rate
 _TICK_NS = 4_000_000
 _NORMAL_97_5 = 1.959964
+Floats = NDArray[np.float64]
 _ENDS_OF_ITS_OWN = ("count", "bytes", "range_end")
 
 
@@ -80,7 +81,7 @@ def one_estimate(measured: Measurement, metric: str) -> Estimate | None:
     series = series_from_measurement(measured, main_operation(measured), latency)
     if series is None or not series.merged.total_count:
         return None
-    return quantile_estimates_from_intervals(series, [QUANTILES[statistic]])[0]
+    return _quantiles(series, without_first_turn(series, measured), [QUANTILES[statistic]])[0]
 
 
 def main_operation(measured: Measurement) -> str:
@@ -116,7 +117,7 @@ def _only_rewrites(measured: Measurement) -> bool:
     return workload.rewrite_fraction > 0 and all(share.operation == "read" for share in workload.operations)
 
 
-def _moves_bytes(measured: Measurement, moved: NDArray[np.float64]) -> bool:
+def _moves_bytes(measured: Measurement, moved: Floats) -> bool:
     """Whether there is a throughput to tell of: most operations on files have none."""
     return measured.workload.tree is None or bool(np.any(moved))
 
@@ -145,11 +146,19 @@ def _end_sync(measured: Measurement) -> dict[str, Estimate]:
 
 def _rate(measured: Measurement, series: Mapping[str, IntervalSeries], of: str, unit: Unit) -> Estimate:
     counts = np.sum([one.bytes if of == "bytes" else one.count for one in series.values()], axis=0)
-    found = rate_estimate_from_intervals(counts, next(iter(series.values())).duration_ns, unit)
-    rated_ns = measured.rated_ns(series)
-    factor = float(measured.engine["measured_ns"]) / rated_ns if rated_ns else 1.0
-    value, low, high = (None if end is None else factor * end for end in (found.value, found.low, found.high))
-    return replace(found, value=value, low=low, high=high)
+    duration_ns = next(iter(series.values())).duration_ns
+    return rate_estimate_from_intervals(*_without_turn_of_ramp(counts, duration_ns, measured.rated_ns(series)), unit)
+
+
+def _without_turn_of_ramp(counts: Floats, duration_ns: Floats, rated_ns: float) -> tuple[Floats, Floats]:
+    """The intervals of the last `rated_ns` of the window; what completed before them is told with the first.
+
+    Before them the drive served what the ramp had begun, which is not counted: their rate is not the drive's.
+    """
+    edges_ns = np.concatenate(([0.0], np.cumsum(duration_ns)))
+    left_ns = np.diff(np.maximum(edges_ns, edges_ns[-1] - rated_ns))
+    first = int(np.argmax(left_ns > 0))
+    return np.concatenate(([counts[: first + 1].sum()], counts[first + 1 :])), left_ns[first:]
 
 
 def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, Estimate]:
@@ -160,24 +169,39 @@ def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, 
         if series is None or not series.merged.total_count:
             continue
         start = f"{prefix}{latency}_latency_ns_"
-        quantiles = quantile_estimates_from_intervals(series, list(QUANTILES.values()))
+        settled = without_first_turn(series, measured)
+        quantiles = _quantiles(series, settled, list(QUANTILES.values()))
         estimates |= {start + name: found for name, found in zip(QUANTILES, quantiles, strict=True)}
         smallest = series.merged.minimum_ns
-        estimates[start + "mean"] = floored_mean(
-            mean_estimate_from_intervals(series), estimates[start + "p50"], smallest
-        )
+        estimates[start + "mean"] = floored_mean(_mean(series, settled), estimates[start + "p50"], smallest)
         estimates |= _extremes(series.merged, start)
     for latency in _WHOLE_WINDOW:
         histogram = measured.histograms.get((operation, latency))
         if total is None or histogram is None or not histogram.total_count:
             continue
         start = f"{prefix}{latency}_latency_ns_"
-        quantiles = quantile_estimates_from_histogram(histogram, list(QUANTILES.values()), total)
+        like = without_first_turn(total, measured)
+        quantiles = quantile_estimates_from_histogram(histogram, list(QUANTILES.values()), like)
         estimates |= {start + name: found for name, found in zip(QUANTILES, quantiles, strict=True)}
         count = histogram.total_count
         estimates[start + "mean"] = _measured_once(histogram.mean_ns, "ns", count, "sum over count, exact")
         estimates |= _extremes(histogram, start)
     return estimates
+
+
+def _quantiles(series: IntervalSeries, settled: IntervalSeries, at: list[float]) -> list[Estimate]:
+    """Quantiles of the whole window, as uncertain as those behind its first turn."""
+    if settled is series:
+        return quantile_estimates_from_intervals(series, at)
+    return quantile_estimates_from_histogram(series.merged, at, settled)
+
+
+def _mean(series: IntervalSeries, settled: IntervalSeries) -> Estimate:
+    """The mean of the whole window, with an interval that holds it and what is behind its first turn."""
+    whole, behind = mean_estimate_from_intervals(series), mean_estimate_from_intervals(settled)
+    if whole.value is None or behind.low is None or behind.high is None:
+        return whole
+    return replace(behind, value=whole.value, low=min(whole.value, behind.low), high=max(whole.value, behind.high))
 
 
 def _extremes(histogram: Histogram, start: str) -> dict[str, Estimate]:
