@@ -230,7 +230,7 @@ def _beyond_the_largest(sample: OrderedSample, at: float, tail: float) -> float:
     bursts = _outermost(sample, expected, expected, _OUTERMOST_OF_NONE, is_high=True)
     largest = _with_what_is_missing(largest, bursts, expected)
     can_lie_beyond = 1 - _tail_of_t(largest, tail) ** (largest.inflation / count)
-    first = max(1, count - math.ceil(_TAIL_SHARES * expected * count))
+    first = max(sample_rank(_MEDIAN, count), count - math.ceil(_TAIL_SHARES * expected * count))
     threshold = sample.value(first)
     if can_lie_beyond <= expected or threshold <= 0:
         return 1.0

@@ -75,3 +75,16 @@ def test_the_time_that_a_ramp_left_to_be_served_is_no_rate_of_zero() -> None:
     assert found.low == pytest.approx(COUNT, rel=0.05)
     assert found.high == pytest.approx(COUNT, rel=0.05)
     assert found.value == pytest.approx(COUNT, rel=0.01)
+
+
+def test_no_upper_end_of_a_quantile_lies_far_beyond_all_that_the_tail_shows() -> None:
+    """The first I/Os, into an empty queue, take a thirtieth of the others: they say nothing about the slow ones."""
+    random, reached_beyond = np.random.default_rng(5), 0
+    for _ in range(20):
+        trial = window(lognormal(0.5, 0.25), random, depth=DEPTH, count=COUNT, ramp_s=0.0)
+        high, largest = one_estimate(trial, "total_latency_ns_p90"), trial.histograms["read", "total"].maximum_ns
+        assert high is not None
+        assert high.high is not None
+        assert high.high < 2 * largest
+        reached_beyond += high.high > largest
+    assert reached_beyond > 5
