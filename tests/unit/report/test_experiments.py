@@ -163,7 +163,7 @@ def test_few_blocks_are_told_honestly() -> None:
     wide = effect(ratio=Estimate(0.5, 0.1, 2.0, "1", 3, 3.0, ""), verdict="not settled")
     notes = effects_notes([two, wide])
     assert "So few blocks settle little: repeat it at full size." in notes
-    assert "1 of 2 levels were measured in too few blocks to be judged." in notes
+    assert "1 of 2 levels was measured in too few blocks to be judged." in notes
 
 
 def test_commands_that_nobody_counted_are_not_said_to_be_the_same() -> None:
