@@ -97,6 +97,17 @@ def test_a_no_beside_a_trial_that_meets_the_limit_by_far_is_open() -> None:
     assert not verdict_words("undecided", {2300: slow, 16384: near(1.3 * MS)})
 
 
+def test_a_drive_that_changed_is_open_for_that_and_not_for_a_burst() -> None:
+    trials = [trial(2300, estimate(None, 37 * MS, None)), trial(512, near(1.3 * MS))]
+    burst = Finding("burst-possible", "warning", "3 560 I/Os a second may be a burst", "random-write-qd32")
+    check = judge_need(ETCD, trials, [burst]).checks[0]
+    assert "the drive changed its speed" in check.why
+    assert not check.may_not_last
+    # nothing is told of numbers that are not the drive's
+    void = Finding("page-cache-answered", "invalid", "memory answered", "sync-write-2300")
+    assert judge_need(ETCD, trials, [burst, void]).checks[0].why == "memory answered"
+
+
 def by_size(medians: dict[int, Estimate]) -> list[TrialSummary]:
     return [TrialSummary(f"sync-write-{size}", "", "durable_write", {P50: median}) for size, median in medians.items()]
 
