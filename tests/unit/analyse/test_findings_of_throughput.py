@@ -96,6 +96,9 @@ class TestThroughputCliff:
         (found,) = throughput_cliff.find(judged(trial([(60, 480e6), (40, 95e6), (30, 480e6), (60, 95e6)])))
         assert "slower and faster again" in found.text
         assert "write cache of the drive" not in found.text
+        (found,) = throughput_cliff.find(judged(trial([(20, 480e6), (10, 15e6)] * 3)))
+        assert "slower and faster again" in found.text
+        assert "What it does for longer is not known" in found.text
         # what lasts is neither level
         assert "base_per_s" not in found.evidence
 

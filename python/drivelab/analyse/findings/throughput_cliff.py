@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from drivelab.analyse.findings import burst_ended
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.findings.foreign_work import is_beside_others
 from drivelab.analyse.findings.virtual_drive import answers_for_hardware
-from drivelab.analyse.throughput_change import TENTHS
 from drivelab.analyse.token_bucket import token_of
 from drivelab.analyse.trial_course import capacity_of_target, interval_bytes
 from drivelab.model.finding import MEASURE_LONGER, Finding
@@ -20,6 +20,7 @@ from drivelab.model.units import format_decimal_bytes, format_percent, format_ra
 CODE = "throughput-cliff"
 # what any cache holds: a trial that moved less cannot tell that one was full
 _LEAST_BYTES = 64 * 2**20
+_STRETCHES = 20
 _ADVICE = "quote the throughput after the cliff for anything that writes more than was written before it"
 
 
@@ -64,7 +65,7 @@ def _what_lasts(evidence: TrialEvidence, after_bytes_per_s: float) -> str:
     """What the drive does for longer: the level after the cliff, unless it came back from it."""
     if again := _came_back_to(evidence, after_bytes_per_s):
         return f"In the last tenth of the trial it was {format_rate_bytes_per_s(again)} again"
-    if is_beside_others(evidence):
+    if is_beside_others(evidence) or _rose_again(evidence, after_bytes_per_s):
         return "What it does for longer is not known"
     return f"What it does for longer is {format_rate_bytes_per_s(after_bytes_per_s)}"
 
@@ -77,20 +78,19 @@ def _came_back_to(evidence: TrialEvidence, after_bytes_per_s: float) -> float:
 
 
 def _rose_again(evidence: TrialEvidence, after_bytes_per_s: float) -> bool:
-    """Whether a tenth of the trial lies above the cliff again, behind one below it."""
+    """Whether a twentieth of the trial is as before the cliff again, behind one that is as after it."""
     if _came_back_to(evidence, after_bytes_per_s):
         return True
     series = interval_bytes(evidence.measured.intervals, int(evidence.measured.engine.get("measured_ns", 0)))
-    until = evidence.summary.estimates["bytes_until_cliff"].value or 0.0
+    before = evidence.summary.estimates["throughput_before_cliff_bytes_per_s"].value or 0.0
     if series is None:
         return False
-    length = max(1, series.moved.size // TENTHS)
+    length = max(1, series.moved.size // _STRETCHES)
     whole = series.moved.size // length * length
-    tenths = series.moved[:whole].reshape(-1, length).sum(axis=1)
-    rates = tenths / series.duration_ns[:whole].reshape(-1, length).sum(axis=1) * 1e9
-    later = rates[tenths.cumsum() - tenths >= until]
-    low = np.flatnonzero(later < after_bytes_per_s / CLIFF_RATIO)
-    return bool(low.size and (CLIFF_RATIO * later[low[0] :] > after_bytes_per_s).any())
+    moved, duration_ns = (one[:whole].reshape(-1, length).sum(axis=1) for one in (series.moved, series.duration_ns))
+    is_high = moved / duration_ns * 1e9 > max(math.sqrt(before * after_bytes_per_s), after_bytes_per_s / CLIFF_RATIO)
+    falls = np.flatnonzero(is_high[:-1] & ~is_high[1:])
+    return bool(falls.size and is_high[falls[0] + 1 :].any())
 
 
 def _base_rate(evidence: TrialEvidence, before_bytes_per_s: float, after_bytes_per_s: float) -> dict[str, Any]:
