@@ -194,7 +194,7 @@ def judge_check(
     need = asked.need
     summaries = results.summaries
     evidence = RunEvidence.of(summaries, (int(one.engine.get("measured_ns", 0)) for one in results.measurements))
-    changed = speed_changed.find_between(summaries, target.text)
+    changed = speed_changed.find_between(summaries, target)
     findings = [*changed, *target_findings(target, host), *run_findings(evidence), *results.findings]
     findings = sorted([*findings, *check_findings(plan, results)], key=importance)
     if not plan.may_write:

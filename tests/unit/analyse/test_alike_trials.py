@@ -12,6 +12,7 @@ from simulated_estimates import ETCD, MS, estimate, near
 from drivelab.analyse.alike_trials import across_the_limit
 from drivelab.analyse.findings.speed_changed import find_between
 from drivelab.analyse.verdict import judge_need
+from drivelab.inventory.target import resolve_target
 from drivelab.joint_report import joint_report
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
@@ -38,6 +39,7 @@ STEADY = {
     "slow and noisy": SSD.model_copy(update={"jitter": 30_000_000}),
 }
 CHECKS = 12
+SIMULATED = resolve_target("sim:consumer-ssd")
 
 
 def trial(size: int, p99: Estimate) -> TrialSummary:
@@ -114,13 +116,13 @@ def by_size(medians: dict[int, Estimate]) -> list[TrialSummary]:
 
 def test_medians_that_go_up_and_down_are_told_with_the_command_that_measures_them() -> None:
     slow = near(37 * MS)
-    (told,) = find_between(by_size({512: near(MS), 2300: slow, 4096: near(1.2 * MS), 16384: slow}), "sim:./hot.toml")
+    (told,) = find_between(by_size({512: near(MS), 2300: slow, 4096: near(1.2 * MS), 16384: slow}), SIMULATED)
     assert "1 ms (512 B), 37 ms (2300 B), 1.2 ms (4 KiB), 37 ms (16 KiB): slower and faster again" in told.text
     assert told.advice.endswith(
-        "drivelab io sim:./hot.toml --operation write --block-size 2300 --durability fdatasync --runtime 10min"
+        "drivelab io sim:consumer-ssd --operation write --block-size 2300 --durability fdatasync --runtime 10min"
     )
-    assert not find_between(by_size({512: near(MS), 2300: near(MS), 4096: near(MS), 16384: slow}), "/x")
-    assert not find_between(by_size({512: near(3 * MS), 2300: near(MS)}), "/x")
+    assert not find_between(by_size({512: near(MS), 2300: near(MS), 4096: near(MS), 16384: slow}), SIMULATED)
+    assert not find_between(by_size({512: near(3 * MS), 2300: near(MS)}), SIMULATED)
 
 
 @pytest.mark.parametrize("name", model_names())
@@ -128,7 +130,7 @@ def test_no_built_in_drive_is_said_to_change(name: str) -> None:
     for seed in range(3):
         summaries, findings = checked(load_model(f"sim:{name}"), seed)
         assert not any("changed its speed" in told for told in whys(summaries, findings))
-        assert not find_between(summaries, name)
+        assert not find_between(summaries, SIMULATED)
 
 
 @pytest.mark.parametrize("kept", sorted((GOLDEN / "runs").glob("check-*")), ids=lambda path: path.name)
@@ -137,7 +139,7 @@ def test_no_kept_check_is_said_to_have_changed(kept: Path) -> None:
     summaries = [TrialSummary(one.name, one.label, "", dict(one.estimates)) for one in content.trials]
     assert any(one.name == LIMIT.trial for one in summaries)
     assert not any("changed its speed" in told for told in whys(summaries, []))
-    assert not find_between(summaries, kept.name)
+    assert not find_between(summaries, SIMULATED)
 
 
 def whys(summaries: list[TrialSummary], findings: list[Finding]) -> list[str]:
