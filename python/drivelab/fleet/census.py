@@ -58,7 +58,8 @@ class Census:
         *,
         are_all: bool = True,
     ) -> None:
-        self._missing = dict.fromkeys(names)
+        self._names = tuple(names)
+        self._missing = dict.fromkeys(self._names)
         self._erase_list, self._tell, self._quiet_s = erase_list, tell, quiet_s
         self._drives: dict[str, Sequence[Drive]] = {}
         # of a host that was lost nobody knows what it has
@@ -115,7 +116,8 @@ class Census:
         if wrong:
             self._refusal = FleetRefused(_mistaken(wrong))
         else:
-            self._tell(list(self._drives), unknown)
+            # as they are listed, whoever answered first
+            self._tell([name for name in self._names if name in self._drives], unknown)
         self._has_begun.set()
 
 
