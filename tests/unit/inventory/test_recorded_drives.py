@@ -113,7 +113,7 @@ def test_drives_are_complete_as_json(drives: dict[str, DriveFacts]) -> None:
     assert document["serial"] == "LAB-d1"
     assert document["link"]["ceiling_bytes_per_s"] == 150_000_000
     assert document["touch"]["may_be_erased"] is False
-    assert document["use"]["children"][1]["used_by"] == ("swap",)
+    assert document["use"]["children"][1]["used_by"] == ["swap"]
     assert document["write_cache"]["loses_acknowledged_writes"] is False
 
 

@@ -84,7 +84,7 @@ def test_runs_of_the_same_drives_answer_their_question_together() -> None:
     name = "write-size-two-drives"
     alone, joint = golden_joint(name), golden_joint(name, name)
     first = joint.sentences[0]
-    assert first.startswith("In both runs sdb is 1.6 to 12 times as fast as sdc at write + fdatasync")
+    assert first.startswith("In both runs sdb is 1.6 to 12 times as fast as sdc; the intervals of single repeats")
     assert alone.sentences[0].startswith(first.removeprefix("In both runs ").removesuffix("."))
     assert NOTHING_IN_COMMON not in joint.sentences
 
