@@ -13,6 +13,7 @@ from drivelab.inventory.sysfs import read_text
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
 from drivelab.inventory.tools import find_tool
 from drivelab.model.errors import DrivelabError
+from drivelab.model.names import in_number
 from drivelab.model.raid import (
     MEMBERS_MIN,
     METADATA,
@@ -144,7 +145,7 @@ def _parsed(text: str) -> tuple[RaidLevel, list[str]]:
     members = [name for part in match[2].split(",") for name in _repeated(text, part.strip())]
     least = MEMBERS_MIN[level]
     if len(members) < least:
-        found = f"{len(members)} {'is' if len(members) == 1 else 'are'} named"
+        found = f"{len(members)} {in_number(len(members), 'are')} named"
         raise DrivelabError("U041", f"{level} needs at least {least} members, and {found}", where=text)
     return level, members
 

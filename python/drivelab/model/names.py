@@ -28,7 +28,7 @@ def _joined(names: Sequence[str], last: str) -> str:
 
 
 # what one does, by what several do
-_OF_ONE = {"are": "is", "were": "was", "have": "has", "do not": "does not", "hold": "holds"}
+_OF_ONE = {"are": "is", "were": "was", "have": "has", "do not": "does not", "hold": "holds", "lack": "lacks"}
 
 
 def in_number(number: int, word: str) -> str:

@@ -9,7 +9,7 @@ from statistics import median
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.history import NUMBERS, History, HistoryRow, JudgedRun
-from drivelab.model.names import counted
+from drivelab.model.names import counted, of_all
 from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
 from drivelab.report.joint import Joint
@@ -133,7 +133,7 @@ def _span(history: History) -> list[str]:
     if len(known) < _SPAN_FROM:
         return []
     low, high = (latency_text(end(value for value, _ in known)) for end in (min, max))
-    every = "both" if len(known) == _SPAN_FROM else f"all {len(known)}"
+    every = of_all(len(known), len(known))
     took = f"{low} (median) in {every}" if low == high else f"{span_between(low, high)} (median) in {len(known)}"
     return [f"4 KiB appends took {took} checks since {when(known[0][1])}."]
 

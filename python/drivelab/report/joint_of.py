@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from drivelab.model.merged_texts import merged_texts
-from drivelab.model.names import names_in_words
+from drivelab.model.names import names_in_words, of_all
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import RunAnswer
 from drivelab.model.token_bucket import TokenBucket
@@ -217,7 +217,7 @@ def _sentences(
         # what each of them compares is its own answer, and none of the runs'
         own = [(run.name, told) for run in runs for told in own_sentences(run)[:1]]
         if is_joined and (same := merged_texts([told for _, told in own])):
-            return (f"In {'both' if len(runs) == 2 else f'all {len(runs)}'} runs {same}",)
+            return (f"In {of_all(len(runs), len(runs))} runs {same}",)
         return (*(() if is_joined else (NOTHING_IN_COMMON,)), *(f"{name}: {told}" for name, told in own))
     bursts = tuple(perhaps_burst_sentences(_together(runs, sets, called)))
     if compared := joint_sentences(sets, drives):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drivelab.model.finding import Finding
 from drivelab.model.host import HostFacts
+from drivelab.model.names import in_number
 from drivelab.model.target import TargetFacts
 
 CODE = "virtual-drive"
@@ -20,7 +21,7 @@ def find_in_target(target: TargetFacts, host: HostFacts | None = None) -> list[F
         names = ", ".join(named)
         kinds = ", ".join(dict.fromkeys(drive.virtual for drive in virtual))
         text = (
-            f"{names} {'is' if len(named) == 1 else 'are'} virtual: the numbers are of {_behind(kinds)}; "
+            f"{names} {in_number(len(named), 'are')} virtual: the numbers are of {_behind(kinds)}; "
             f"they hold as it is now and say nothing about hardware, and what a flush does is up to it too ({kinds})"
         )
         facts = {"virtual_drives": {drive.name: drive.virtual for drive in virtual}}

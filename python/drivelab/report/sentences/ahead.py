@@ -8,7 +8,7 @@ from itertools import chain
 from math import comb
 
 from drivelab.model.lasting_rate import is_what_lasts
-from drivelab.model.names import names_in_words, of_all
+from drivelab.model.names import in_number, names_in_words, of_all
 from drivelab.model.result_set import Observation
 from drivelab.report.numerals import number_text
 from drivelab.report.parts_of_text import in_any_of, name_in
@@ -209,7 +209,7 @@ def _unjudged(members: Sequence[Contest]) -> str:
     """In how many combinations nothing tells whether drives are apart, since a number has no ends."""
     unknown = [one for one in members if one.is_beyond_noise is None]
     is_repeated = any(one.trial_count > 1 for contest in unknown for _, one in contest.ranked)
-    lack = "lacks" if len(unknown) == 1 else "lack"
+    lack = in_number(len(unknown), "lack")
     return f" ({len(unknown)} {lack} {'a range' if is_repeated else 'one'})" if unknown else ""
 
 

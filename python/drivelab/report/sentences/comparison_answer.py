@@ -10,7 +10,7 @@ from drivelab.model.comparison import Comparison, MetricComparison
 from drivelab.model.judged_metric import LATENCY, RATE, RESPONSE, THROUGHPUT
 from drivelab.model.level_words import level_phrase
 from drivelab.model.metric import metric_of
-from drivelab.model.names import names_in_words
+from drivelab.model.names import in_number, names_in_words, of_all
 from drivelab.model.units import format_percent, format_quantity
 from drivelab.report.numerals import THIN_SPACE, number_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
@@ -67,7 +67,7 @@ def limits_words(comparison: Comparison) -> list[str]:
     told = [_scale_words(comparison), _pairs_words(comparison)]
     for side, other, targets in (("BASE", "NEW", comparison.left_out_base), ("NEW", "BASE", comparison.left_out_new)):
         if targets:
-            are = "is" if len(targets) == 1 else "are"
+            are = in_number(len(targets), "are")
             told.append(f"{', '.join(targets)} of {side} {are} left out: {other} has nothing to compare with.")
     return [one for one in told if one]
 
@@ -183,8 +183,7 @@ def _changed(changed: Sequence[MetricComparison], count: int, base: str, new: st
             told.append((_span_of_changes(rows, verdict), len(rows)))
     (change, number), *others = told
     more = "".join(f", and {change} in {number}" for change, number in others)
-    where = f"{number} of {count}" if number < count else "both" if count == 2 else f"all {count}"
-    return f"{new} was {change} {than_words(change)} {base} in {where} numbers{more}{limit}."
+    return f"{new} was {change} {than_words(change)} {base} in {of_all(number, count)} numbers{more}{limit}."
 
 
 def _burst_words(comparison: Comparison) -> str:
@@ -245,7 +244,7 @@ def _seen(seen: Sequence[MetricComparison], comparison: Comparison, base: str, n
 
 
 def _all_numbers(count: int) -> str:
-    return "both numbers" if count == 2 else f"all {count} numbers"
+    return f"{of_all(count, count)} numbers"
 
 
 def _by_pattern(looks: Mapping[str, Sequence[MetricComparison]], base: str, new: str, why: str, burst: str) -> str:

@@ -207,8 +207,7 @@ def _alone(answer: FleetAnswerOfRuns) -> str:
     """How many drives are left out, where the others are counted."""
     if not answer.alone_count:
         return ""
-    has = "has" if answer.alone_count == 1 else "have"
-    return f"; {counted(answer.alone_count, 'more drive')} {has} no number in common with others"
+    return f"; {counted(answer.alone_count, 'more drive', 'have')} no number in common with others"
 
 
 def _looked_at(answer: FleetAnswerOfRuns) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from drivelab.model.apart import are_apart
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, RATE
-from drivelab.model.names import names_in_words
+from drivelab.model.names import in_number, names_in_words
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.saturation import REACHED_SHARE_MIN, knee_place, perhaps_knees
 from drivelab.report.numerals import latency_text, number_text
@@ -134,7 +134,7 @@ def _best_of(members: Sequence[CombinationResult]) -> str:
     if knee is last:
         return f"{_depth(knee)} or more at a time are best: {_rate(knee)}, still growing{grown}"
     beyond = _beyond(_most_beyond(members, knee), knee)
-    return f"{_depth(knee)} at a time {_verb(knee)} the best trade, {_rate(knee)}{grown}; {beyond}"
+    return f"{_depth(knee)} at a time {in_number(_depth(knee), 'are')} the best trade, {_rate(knee)}{grown}; {beyond}"
 
 
 def _most_beyond(members: Sequence[CombinationResult], knee: CombinationResult) -> CombinationResult:
@@ -142,10 +142,6 @@ def _most_beyond(members: Sequence[CombinationResult], knee: CombinationResult) 
     beyond = [one for one in members if _depth(one) > _depth(knee)] or [knee]
     most = max(beyond, key=lambda one: one.metrics[RATE].median)
     return most if most.metrics[RATE].median > _ABOVE_LAST * beyond[-1].metrics[RATE].median else beyond[-1]
-
-
-def _verb(one: CombinationResult) -> str:
-    return "is" if _depth(one) == 1 else "are"
 
 
 def _beyond(last: CombinationResult, knee: CombinationResult) -> str:

@@ -99,7 +99,7 @@ def _gave(contest: Contest, names: DriveNames) -> str:
     """``110 us and 100 us in two runs``, in their order; of many from the least to the most."""
     numbers = [number_with_ends(one) for _, one in _in_order(contest, names)]
     if len(set(numbers)) == 1:
-        return f"the same in {'both' if len(numbers) == 2 else f'all {len(numbers)}'} runs, {numbers[0]},"
+        return f"the same in {of_all(len(numbers), len(numbers))} runs, {numbers[0]},"
     if len(numbers) > _RUNS_NAMED_MAX:
         best, worst = (number_with_ends(contest.ranked[place][1]) for place in (0, -1))
         return f"from {best} to {worst} in {len(numbers)} runs"
