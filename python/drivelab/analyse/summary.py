@@ -163,13 +163,12 @@ def _without_turn_of_ramp(counts: Floats, duration_ns: Floats, rated_ns: float) 
 
 def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, Estimate]:
     estimates: dict[str, Estimate] = {}
-    total = series_from_measurement(measured, operation, "total")
-    for latency in _WITH_SERIES:
-        series = series_from_measurement(measured, operation, latency)
+    of_latency = {latency: series_from_measurement(measured, operation, latency) for latency in _WITH_SERIES}
+    settled_of = {name: without_first_turn(one, measured) for name, one in of_latency.items() if one is not None}
+    for latency, series in of_latency.items():
         if series is None or not series.merged.total_count:
             continue
-        start = f"{prefix}{latency}_latency_ns_"
-        settled = without_first_turn(series, measured)
+        start, settled = f"{prefix}{latency}_latency_ns_", settled_of[latency]
         quantiles = _quantiles(series, settled, list(QUANTILES.values()))
         estimates |= {start + name: found for name, found in zip(QUANTILES, quantiles, strict=True)}
         smallest = series.merged.minimum_ns
@@ -177,10 +176,10 @@ def _latencies(measured: Measurement, operation: str, prefix: str) -> dict[str, 
         estimates |= _extremes(series.merged, start)
     for latency in _WHOLE_WINDOW:
         histogram = measured.histograms.get((operation, latency))
-        if total is None or histogram is None or not histogram.total_count:
+        like = settled_of.get("total")
+        if like is None or histogram is None or not histogram.total_count:
             continue
         start = f"{prefix}{latency}_latency_ns_"
-        like = without_first_turn(total, measured)
         quantiles = quantile_estimates_from_histogram(histogram, list(QUANTILES.values()), like)
         estimates |= {start + name: found for name, found in zip(QUANTILES, quantiles, strict=True)}
         count = histogram.total_count
@@ -198,7 +197,8 @@ def _quantiles(series: IntervalSeries, settled: IntervalSeries, at: list[float])
 
 def _mean(series: IntervalSeries, settled: IntervalSeries) -> Estimate:
     """The mean of the whole window, with an interval that holds it and what is behind its first turn."""
-    whole, behind = mean_estimate_from_intervals(series), mean_estimate_from_intervals(settled)
+    whole = mean_estimate_from_intervals(series)
+    behind = whole if settled is series else mean_estimate_from_intervals(settled)
     if whole.value is None or behind.low is None or behind.high is None:
         return whole
     return replace(behind, value=whole.value, low=min(whole.value, behind.low), high=max(whole.value, behind.high))

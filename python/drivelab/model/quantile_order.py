@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import STATISTICS
 
-_QUANTILES = ("p50", "p90", "p99", "p999", "p9999")
+# in their order, as they are listed
+_QUANTILES = tuple(name for name in STATISTICS if name.startswith("p"))
 _OF_LATENCY = "_latency_ns_"
 
 
