@@ -175,7 +175,6 @@ def test_the_drive_reads_every_pass_again(make_loop_device: MakeLoopDevice, driv
     subprocess.run(["fio", str(jobs)], check=True, capture_output=True, cwd=tmp_path)
     between = read_bytes()
     assert drivelab.run("run", str(jobs)).returncode in (0, 4)
-    by_fio, own = between - before, read_bytes() - between
-    assert by_fio == 3 * PASS_BYTES
-    # who looks at a device reads some of its blocks
-    assert by_fio <= own <= by_fio + PASS_BYTES // 4
+    # who looks at a device reads some of its blocks, and others than the two may look
+    for read in (between - before, read_bytes() - between):
+        assert 3 * PASS_BYTES <= read <= 3 * PASS_BYTES + PASS_BYTES // 4

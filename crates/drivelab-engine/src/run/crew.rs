@@ -190,12 +190,13 @@ impl Crew {
             if Instant::now() < next_progress {
                 continue;
             }
-            next_progress = Instant::now() + tick;
             let elapsed_ns = clock.nanoseconds(clock.ticks().saturating_sub(self.start_ticks));
             let progress = gathered.progress(elapsed_ns, workload.ramp_ns);
             if !(listener.on_progress)(&progress) || stop.load(Ordering::Relaxed) {
                 halt.store(true, Ordering::Relaxed);
             }
+            // However long the listener took: the jobs wait until what they say is taken.
+            next_progress = Instant::now() + tick;
             let is_halted = halt.load(Ordering::Relaxed);
             let is_ending =
                 is_halted || (runtime_ns > 0 && elapsed_ns > workload.ramp_ns.saturating_add(runtime_ns));
