@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,8 +80,17 @@ def _ext4_on(device: str, stack: contextlib.ExitStack) -> Path:
     _run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
     directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="drivelab-bench-"))
     _run("mount", device, directory)
-    stack.callback(_run, "umount", directory)
+    stack.callback(_unmount, directory)
     return Path(directory)
+
+
+def _unmount(directory: str) -> None:
+    """Unmount once the kernel lets go of it: it closes the rings of a process that has ended a little later."""
+    for _ in range(50):
+        if subprocess.run(["umount", directory], capture_output=True).returncode == 0:
+            return
+        time.sleep(0.1)
+    _run("umount", directory)
 
 
 @contextlib.contextmanager

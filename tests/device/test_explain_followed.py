@@ -163,9 +163,8 @@ def test_what_is_submitted_is_a_call_until_it_completes(
     charged = {bio["operation_index"] for bio in commands if bio["kind"] == "bio"}
     mine = {place for place, row in enumerate(rows["call"].to_pylist()) if row in names}
     assert mine <= charged, "each of them had the disk do something"
-    # none of them flushes; what the journal flushes meanwhile delays no more than all that are in flight
+    # none of them flushes; what the journal flushes meanwhile, and past the end, delays no more than all in flight
     flushes = [row for row in commands if row["kind"] == "bio" and row["class"] in ("flush", "fua_write")]
-    # the last of them may outlive the program that is followed
     over_ns = max(row["ended_ns"] or row["queued_ns"] for row in commands if row["kind"] == "bio")
     flushed_ns = sum((row["ended_ns"] or over_ns) - row["queued_ns"] for row in flushes)
     assert sum(calls_of(found)[name]["parts_ns"]["flush"] for name in names) <= 8 * flushed_ns
