@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from simulated_trials import drive, durable_values, durable_workload, evidence, latencies, measured, target, workload
 
+from drivelab.analyse.byte_bins import IntervalBytes
 from drivelab.analyse.findings import drift, not_steady, stall_at_end, throughput_cliff, throughput_swings
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.analyse.summary import summarise
@@ -191,6 +192,25 @@ class TestThroughputSwings:
         made = trial(self.by_turns)
         null = replace(made, engine=made.engine | {"backend": {"name": "null", "reason": ""}})
         assert throughput_swings.find(judged(null)) == []
+
+    @pytest.mark.parametrize(
+        ("depth", "latency_ms", "interval_ms"), [(1, 1.93, 5), (1, 1.87, 5), (1, 9.1, 25), (8, 3.52, 5), (8, 17, 50)]
+    )
+    def test_an_even_stream_of_which_now_one_more_falls_into_an_interval_does_not_swing(
+        self, depth: int, latency_ms: float, interval_ms: float
+    ) -> None:
+        turns = np.repeat(np.arange(1, 1001) * latency_ms, depth)
+        count, _ = np.histogram(turns, np.arange(0, turns[-1], interval_ms))
+        even = IntervalBytes(count * float(MIB), np.full(count.size, interval_ms * 1e6), MIB)
+        assert throughput_swings.throughput_swing(even, depth) is None
+
+    def test_a_swing_of_few_i_os_in_an_interval_is_told_all_the_same(self) -> None:
+        gaps_ms = np.tile(np.repeat([2.0, 5.0], [150, 40]), 10)
+        count, _ = np.histogram(np.cumsum(gaps_ms), np.arange(0, gaps_ms.sum(), 5))
+        found = throughput_swings.throughput_swing(IntervalBytes(count * float(MIB), np.full(count.size, 5e6), MIB))
+        assert found is not None
+        assert found.period_ns == pytest.approx(500e6, rel=0.02)
+        assert found.factor == pytest.approx(2.5, rel=0.1)
 
 
 class TestOneCauseIsToldOnce:

@@ -27,6 +27,8 @@ LIKENESS_MIN, LIKENESS_OF_SECOND_MIN = 0.6, 0.5
 FACTOR_MIN = 1.25
 # a crest this much lower than the highest is as good, and the first of those is the period and no multiple of it
 _AS_HIGH = 0.15
+# medians of intervals in which now one I/O more completes and now one less differ by one; a little is left for noise
+_WHOLE = 1.1
 # noise of single intervals hides a slow swing: sums of neighbours are looked at too, as long as so many are left
 _SUMS_MIN = 100
 _ELEMENTS_MAX = 4096
@@ -60,7 +62,9 @@ def _swing_of_trial(evidence: TrialEvidence) -> Swing | None:
     if evidence.is_null or writes_until_one_sync(evidence.measured):
         return None
     series = interval_bytes(evidence.measured.intervals, int(evidence.measured.engine.get("measured_ns", 0)))
-    return None if series is None or not series.total_bytes else throughput_swing(series)
+    workload = evidence.measured.workload
+    outstanding = workload.queue_depth * workload.job_count
+    return None if series is None or not series.total_bytes else throughput_swing(series, outstanding)
 
 
 def _cause(evidence: TrialEvidence) -> str:
@@ -100,30 +104,36 @@ class Swing:
         return self.high_bytes_per_s / self.low_bytes_per_s if self.low_bytes_per_s else math.inf
 
 
-def throughput_swing(series: IntervalBytes) -> Swing | None:
+def throughput_swing(series: IntervalBytes, outstanding: int = 1) -> Swing | None:
     """The swing of a trial's throughput; None where it has none.
 
     Parameters
     ----------
     series : IntervalBytes
         What was moved in each interval, of equal lengths but for the last.
+    outstanding : int
+        I/Os that may complete together.
 
     Notes
     -----
     A period is the first high crest of the autocorrelation behind its first
     crossing of zero, a third of the trial at most, and the autocorrelation is high
     at twice that period too. The crests of noise that wanders are lower, or do not
-    come back at the same distance.
+    come back at the same distance. I/Os are whole: of an even stream now one more and now one less falls into an
+    interval, or all that are outstanding. What swings by no more is looked at in sums of neighbours, where that is
+    little.
     """
     rates = series.moved[:-1] / (series.duration_ns[:-1] / 1e9)
     if rates.size < INTERVALS_MIN:
         return None
+    whole_bytes_per_s = _WHOLE * outstanding * series.operation_bytes / (float(series.duration_ns[0]) / 1e9)
     group = -(-rates.size // _ELEMENTS_MAX)
     while True:
         means = add_up_groups(rates, group) / group
         period = _repeating_period(means)
-        if period:
-            return _swing(means, period, group * float(series.duration_ns[0]))
+        swing = _swing(means, period, group * float(series.duration_ns[0])) if period else None
+        if swing and (swing.high_bytes_per_s - swing.low_bytes_per_s) * group > whole_bytes_per_s:
+            return swing if swing.factor >= FACTOR_MIN else None
         group *= 2
         if rates.size // group < _SUMS_MIN:
             return None
@@ -172,12 +182,11 @@ def _crest_near(likeness: Floats, place: int, reach: int) -> int:
     return begin + int(np.argmax(likeness[begin : place + reach + 1]))
 
 
-def _swing(rates: Floats, period: float, step_ns: float) -> Swing | None:
+def _swing(rates: Floats, period: float, step_ns: float) -> Swing:
     ordered = np.sort(rates)
     slow = _slower_count(ordered)
     low, high = float(np.median(ordered[:slow])), float(np.median(ordered[slow:]))
-    found = Swing(period * step_ns, rates.size / period, high, low, slow / rates.size)
-    return found if found.factor >= FACTOR_MIN else None
+    return Swing(period * step_ns, rates.size / period, high, low, slow / rates.size)
 
 
 def _slower_count(ordered: Floats) -> int:
