@@ -69,8 +69,8 @@ def joint_report(
 
 
 def _content(run: StoredRun, answer: RunAnswer, traced: TracedAnswer) -> ReportContent:
-    # trials of a check belong to no plan: they are told one by one
-    told = answer if is_of_experiment(run) else None
+    # trials of a check belong to no plan: they are told one by one, where no sentence was stored of them
+    told = answer if is_of_experiment(run) else RunAnswer(told=answer.told)
     return replace(gather(run, told, traced.explanations), level_differences=traced.level_differences)
 
 

@@ -171,15 +171,15 @@ def test_a_workload_that_asks_for_something_else_is_no_slow_drive(
         io_of_host(tmp_path, host, "--block-size", "4KiB")
     io_of_host(tmp_path, 5, "--block-size", "256KiB")
     told = report_of(tmp_path, capsys)
-    assert told.startswith("All 5 drives are alike (median latency of io within ")
+    assert told.startswith("All 5 drives are alike (median latency of 4 KiB reads within ")
     assert "; 1 more drive has no number in common with others. " in told
-    assert "Left out: io (block size 256 KiB), which sim:consumer-ssd of h5 alone has." in told
+    assert "Left out: 256 KiB reads (block size 256 KiB), which sim:consumer-ssd of h5 alone has." in told
     # with a second drive it is a number of its own
     io_of_host(tmp_path, 6, "--block-size", "256KiB")
     told = report_of(tmp_path, capsys)
-    assert told.startswith("All 5 drives are alike (median latency of io, block size 4 KiB within ")
+    assert told.startswith("All 5 drives are alike (median latency of 4 KiB reads, block size 4 KiB within ")
     assert "2 drives had fewer than 3 others of the same model, and were not judged." in told
-    assert "latency of io, block size 256 KiB" in told
+    assert "latency of 256 KiB reads" in told
 
 
 def test_of_a_drive_that_was_measured_for_longer_that_is_said(
@@ -190,7 +190,7 @@ def test_of_a_drive_that_was_measured_for_longer_that_is_said(
     io_of_host(tmp_path, 3, "--runtime", "200ms")
     told = report_of(tmp_path, capsys)
     assert told.startswith("All 4 drives are alike")
-    assert "The length of io was not the same for all of " in told
+    assert "The length of 4 KiB reads was not the same for all of " in told
     assert ": 100 ms and 200 ms." in told
 
 

@@ -97,18 +97,19 @@ def _run_io(options: IoOptions) -> int:
     with interruptible() as stop:
         measured = _measure(options, workload, target, stop)
         summary, findings = _judge(measured, target)
-        told = io_answer(workload, summary)
+        void = [one for one in findings if one.severity == "invalid"]
+        # no number is the answer where none is the drive's
+        sentence = f"Not to be trusted: {void[0].text}." if void else io_answer(workload, summary)
+        told = sentence.replace("µs", "us")
         document = io_json(measured, target, summary, findings) | {"answer": told, "in_short": told}
         if record is not None:
-            _store(Path(options.out or "."), record, measured, summary, findings)
+            _store(Path(options.out or "."), replace(record, answer=sentence), measured, summary, findings)
     if options.as_json:
         print(json.dumps(document, indent=2))
     else:
-        void = [one for one in findings if one.severity == "invalid"]
         limits = [_finding_text(one, workload) for one in findings if one not in void]
-        # no number is the answer where none is the drive's
-        first = [f"not to be trusted: {_finding_words(one, workload)}" for one in void]
-        for line in [*(first or [io_answer(workload, summary)]), *io_lines(document), *limits]:
+        first = [f"Not to be trusted: {_finding_words(one, workload)}." for one in void]
+        for line in [*(first or [told]), *io_lines(document), *limits]:
             print(wrapped(line), end="\n" * bool(line))
     _require_room(measured, target)
     if stop.is_set():
@@ -242,7 +243,9 @@ def _store(
     writer = create_run(parent, "io", Path(path).name or target["label"], datetime.fromisoformat(record.started_utc))
     writer.write_run_json(record.to_json())
     place = TrialPlace(target=target["label"], started_utc=record.started_utc)
-    writer.add_trial(measured, summary, place=place, findings=findings)
+    # what several of them have in common is no name
+    named = _what_is_done(measured.workload, summary.operation)
+    writer.add_trial(measured, replace(summary, label=named), place=place, findings=findings)
     writer.finish(findings)
     print(f"stored in {writer.directory}", file=sys.stderr)
 
@@ -251,12 +254,9 @@ def io_answer(workload: Workload, summary: TrialSummary | None) -> str:
     """The number that the workload is judged by, with its interval; empty without any."""
     if summary is None or workload.backend == "null":
         return ""
-    sizes = {share.bytes for share in workload.block_sizes}
-    size = sizes.pop() if len(sizes) == 1 and workload.tree is None else None
+    size, outstanding = _one_size(workload), workload.queue_depth * workload.job_count
     is_durable = summary.operation == "durable_write"
-    outstanding = workload.queue_depth * workload.job_count
-    depth = f", {outstanding} at a time" if outstanding > 1 else ""
-    what = f"{f'{format_bytes(size)} ' if size else ''}{plural(summary.operation)}{depth}"
+    what = _what_is_done(workload, summary.operation)
     is_scheduled = RESPONSE in summary.estimates
     told: list[str] = []
     if is_scheduled or are_waited_for([(size, is_durable, outstanding)]):
@@ -267,7 +267,19 @@ def io_answer(workload: Workload, summary: TrialSummary | None) -> str:
         name = told_metric(THROUGHPUT if size else RATE, [size])
         told = [number for one in (name, RATE) if (number := _number(summary.estimates, one))][:1]
         lead = f"{what}:"
-    return f"{capitalised(lead)} {', '.join(told)}.".replace("µs", "us") if told else ""
+    return f"{capitalised(lead)} {', '.join(told)}." if told else ""
+
+
+def _one_size(workload: Workload) -> int | None:
+    sizes = {share.bytes for share in workload.block_sizes}
+    return sizes.pop() if len(sizes) == 1 and workload.tree is None else None
+
+
+def _what_is_done(workload: Workload, operation: str) -> str:
+    """The workload in words: ``4 KiB reads, 32 at a time``."""
+    size, outstanding = _one_size(workload), workload.queue_depth * workload.job_count
+    depth = f", {outstanding} at a time" if outstanding > 1 else ""
+    return f"{f'{format_bytes(size)} ' if size else ''}{plural(operation)}{depth}"
 
 
 def _number(estimates: Mapping[str, Estimate], name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from drivelab.answers.courses import courses_of_run
 from drivelab.answers.explanations import explanations_of
 from drivelab.answers.run_answer import answer_of_run
-from drivelab.joint_report import is_of_experiment, joint_report
+from drivelab.joint_report import joint_report
 from drivelab.model.finding import gravity
 from drivelab.model.run_answer import CombinationResult, LevelEffect, RunAnswer
 from drivelab.model.throughput_course import ThroughputCourse
@@ -121,7 +121,7 @@ class OpenedRun(OpenedResults):
         record = self.stored.record
         count = len(self.stored.trial_names)
         targets = ", ".join(str(one.get("label")) for one in record.targets)
-        what = record.experiment.get("name") if is_of_experiment(self.stored) else "check"
+        what = record.experiment.get("name", "")
         status = record.status or "unknown state"
         plural = "" if count == 1 else "s"
         return f"<drivelab run {self.name}: {what}, {count} trial{plural} on {targets or 'nothing'}, {status}>"

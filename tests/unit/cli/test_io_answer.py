@@ -33,7 +33,7 @@ ESTIMATES = {
         (
             {"operation": "write", "block_size": 4096, "durability": "fdatasync", "backend": "sync"},
             "durable_write",
-            "4 KiB durable writes took 172 us (95 % interval 155 to 194 us) at the median, at least 313 us at p99.",
+            "4 KiB durable writes took 172 µs (95 % interval 155 to 194 µs) at the median, at least 313 µs at p99.",
         ),
         (
             {"operation": "read", "block_size": 4096, "queue_depth": 16, "direct": True},

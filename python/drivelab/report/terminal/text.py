@@ -90,7 +90,10 @@ def render_content(content: ReportContent, *, plain: bool = False) -> Renderable
     histograms = {trial.name: trial.histogram for trial in content.trials}
     plots = TextPlots(content.answer, content.trials, plain=plain)
     missing = what_is_missing(content.record, content.all_trial_count)
-    told = _render(content.question, content.trials, content.findings, content.verdict, histograms, plots, plain)
+    of_run = [content.record.answer] if content.record.answer else []
+    told = _render(
+        content.question, content.trials, content.findings, content.verdict, histograms, plots, plain, of_run
+    )
     return Group(Text(f"not complete: {missing}", style="bold red"), told) if missing else told
 
 
@@ -102,12 +105,13 @@ def _render(
     histograms: Mapping[str, Histogram],
     plots: TextPlots,
     plain: bool,
+    of_run: Sequence[str] = (),
 ) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(_text(question, plain), style="bold")]
-    answer = answer_of(verdict, trials, findings)
+    answer = answer_of(verdict, trials, findings, of_run)
     if answer.sentence:
         parts.append(_verdict_line(answer.outcome if answer.verdicts else "", answer.sentence, plain))
     parts += [Text(_text(sentence, plain)) for sentence in answer.sentences]
