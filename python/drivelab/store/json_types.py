@@ -199,11 +199,12 @@ def _object(hints: Mapping[str, Any], required: frozenset[str], are_partial: boo
     checks: dict[str, _Check] = {}
 
     def checked(value: Any) -> _Flaw | None:
+        nonlocal checks
         if type(value) is not dict:
             return (), f"is {_shown(value)}, which is no object"
         if not checks:
-            # only now: a type may hold itself
-            checks.update((name, _check_of(hint, are_partial)) for name, hint in hints.items())
+            # only now: a type may hold itself; as a whole: other threads may look at values of it
+            checks = {name: _check_of(hint, are_partial) for name, hint in hints.items()}
         for name in required - value.keys():
             return (name,), "is missing"
         for name, check in checks.items():

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
+from threading import Barrier
+from time import sleep
 from typing import Any
 
 import pytest
 
+from drivelab.store import json_types
 from drivelab.store.json_types import JsonTypeError
 from drivelab.store.read import open_run
 from drivelab.store.run_record import RunRecord, require_run_record
@@ -73,3 +78,21 @@ def test_keys_of_a_newer_version_are_kept() -> None:
 def test_a_value_of_another_type_is_named_by_its_place(wrong: dict[str, Any], place: str) -> None:
     with pytest.raises(JsonTypeError, match=place):
         require_run_record(wrong)
+
+
+def test_runs_are_looked_at_by_several_threads_for_the_first_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, all_of_them = json_types._check_of.__wrapped__, Barrier(8)
+
+    def slowly(kind: Any, are_partial: bool) -> Any:
+        sleep(1e-3)
+        return made(kind, are_partial)
+
+    def look(place: int) -> None:
+        all_of_them.wait()
+        sleep(3e-3 * place)
+        require_run_record({"schema": 2, "plan": {"steps": [{"trial": "0001", "levels": {}}]}})
+
+    for _ in range(20):
+        monkeypatch.setattr(json_types, "_check_of", cache(slowly))
+        with ThreadPoolExecutor(8) as threads:
+            assert [*threads.map(look, range(8))] == [None] * 8
