@@ -46,6 +46,15 @@ def test_each_io_is_a_line_of_its_jobs_log() -> None:
     }
 
 
+def test_what_is_not_submitted_apart_has_an_empty_log_of_it_as_with_fio() -> None:
+    place = IOS.column_names.index("submission_latency_ns")
+    for none in ([0, 0, 0], [None, None, None]):
+        waited = IOS.set_column(place, "submission_latency_ns", [pa.array(none, pa.int32())])
+        found = dict(asked_logs("job", {"write_lat_log": "all", "per_job_logs": "0"}, waited, 1))
+        assert found["all_slat.log"] == ""
+        assert found["all_clat.log"].count("\n") == 2
+
+
 def test_a_log_without_a_name_has_that_of_the_job_and_may_be_one_for_all() -> None:
     assert logs(write_iops_log="", per_job_logs="0") == {"job_iops.log": "2, 1, 0, 4096, 0\n11, 1, 0, 8192, 0\n"}
 

@@ -62,6 +62,7 @@ def asked_logs(
     is_one = options.get("per_job_logs", "1") == "0"
     epoch_ms = begun_ms if _is_on(options, "log_alternate_epoch") else 0
     rows = _rows(ios)
+    is_submitted = any(row["submission_latency_ns"] for row in rows)
     for option, kinds in _KINDS.items():
         if option not in options:
             continue
@@ -73,7 +74,10 @@ def asked_logs(
                 else _samples(rows, kind, options, runtime_ms)
             )
             for job, time_ms, fields in found:
-                lines[0 if is_one else job].append(", ".join(map(str, (epoch_ms + time_ms, *fields))) + "\n")
+                of_job = lines[0 if is_one else job]
+                # fio's log is empty of what has no submission apart from the I/O itself
+                if kind != "slat" or is_submitted:
+                    of_job.append(", ".join(map(str, (epoch_ms + time_ms, *fields))) + "\n")
             for job, texts in lines.items():
                 number = "" if is_one else f".{first_job + job}"
                 yield f"{options[option] or name}_{kind}{number}.log", "".join(texts)
