@@ -20,7 +20,7 @@ from drivelab.cli import main
 from drivelab.cli.run_in_short import told_in_short
 from drivelab.model.run_answer import RunAnswer
 from drivelab.report.outcome_words import short_verdict
-from drivelab.store.find_run import all_kept, name_to_type
+from drivelab.store.find_run import all_kept, find_run, name_to_type
 from drivelab.store.read import open_run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
@@ -235,7 +235,10 @@ def test_what_is_known_of_a_run_already_makes_no_other_answer_of_it(name: str) -
 
 
 def test_a_directory_of_runs_is_listed_instead_of_the_default_one(
-    kept: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+    kept: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     gathered = tmp_path_factory.mktemp("a fleet")
     shutil.copytree(GOLDEN / "ssd-latency-scratch", gathered / "oak" / "20260105T000000Z-ssd-latency")
@@ -243,10 +246,16 @@ def test_a_directory_of_runs_is_listed_instead_of_the_default_one(
     assert main.run(["runs", str(gathered)]) == 0
     _, *lines, how = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if line[0] != " "] == ["1", "2"]
-    assert how == f"to see one: drivelab report '{gathered}/20260106T000000Z-explain'"
+    # without the variable the numbers mean the runs that are kept
+    assert how == f"to see one: DRIVELAB_RUNS='{gathered}' drivelab report 1"
     for one in ("oak", "oak/20260105T000000Z-ssd-latency"):
         assert main.run(["runs", str(gathered / one), "--json"]) == 0
         assert [row["run"] for row in json.loads(capsys.readouterr().out)["runs"]] == ["20260105T000000Z-ssd-latency"]
+    monkeypatch.setenv("DRIVELAB_RUNS", str(gathered))
+    assert [find_run(number).name for number in ("1", "2")] == [
+        "20260106T000000Z-explain",
+        "20260105T000000Z-ssd-latency",
+    ]
 
 
 def test_what_was_measured_on_a_directory_is_meant_before_what_lies_in_it(

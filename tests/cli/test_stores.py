@@ -109,7 +109,7 @@ def test_the_stores_in_the_folders_of_an_address_are_listed_together(bucket: Buc
     above = f"s3://{bucket.name}/team"
     status, out, err = asked("runs", above)
     assert (status, err) == (0, "")
-    assert out.splitlines()[-1] == f"to see one: drivelab report {above}/b/{GRID.name}"
+    assert out.splitlines()[-1] == f"to see one: DRIVELAB_RUNS={above} drivelab report 1"
     assert asked("sql", "select count(*) as n from runs", above)[1].split() == ["n", "2"]
     # two levels up nothing is looked for
     assert "no run of" in asked("runs", f"s3://{bucket.name}")[1]

@@ -19,7 +19,7 @@ from drivelab.store.followed import StoredFollowed, open_followed
 from drivelab.store.layout import HISTOGRAMS, TRIALS
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.remote.address import is_address
-from drivelab.store.remote.bring import bring, place_of
+from drivelab.store.remote.bring import bring
 from drivelab.streams import make_console
 
 SCHEMA = 1
@@ -43,8 +43,9 @@ def command(
     """List the runs that are kept, the newest first.
 
     The number of a run works wherever RUN is asked for, until another run is
-    made. So do its name, which --json tells, or the time with which that begins,
-    and LAST, which is number 1.
+    made; of runs in a directory or store with DRIVELAB_RUNS set to that. So do its
+    name, which --json tells, or the time with which that begins, and LAST, which is
+    number 1.
     """
     place = _place_of_runs(target or "")
     # what was measured on a directory is meant before what lies in it
@@ -68,8 +69,9 @@ def command(
     plain = not console.encoding.startswith("utf")
     for line in run_lines(shown, max(console.width, 40), plain, has_tags=has_tags):
         print(line)
-    first = shlex.quote(place_of(told[0].directory)) if place else shown[0]["number"]
-    print(f"to see one: drivelab report {first}")
+    # where other runs are kept, their numbers mean those
+    there = f"DRIVELAB_RUNS={shlex.quote(place)} " if place else ""
+    print(f"to see one: {there}drivelab report {shown[0]['number']}")
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} older: --all")
 

@@ -94,7 +94,8 @@ def _at_or_below(path: Path, file: str, depth: int = _DEPTH) -> Iterator[Path]:
 def find_run(name: str) -> Path:
     """The directory of a run: the path as given, else the run of that name, time or number where runs are kept.
 
-    The time is the first part of its name, where no other run has the same.
+    The time is the first part of its name, where no other run has the same; so is the name of its experiment, or that
+    which was given to an imported result.
     ``LAST`` is the newest, and so is 1; 2 is the one before it, as ``drivelab runs`` counts them.
 
     Raises
@@ -112,8 +113,8 @@ def find_run(name: str) -> Path:
         return path
     if name and "/" not in name and (kept := _by_name(name)):
         return kept
-    if begun := _begun(name):
-        return begun
+    if found := _begun(name) or _named(name):
+        return found
     where = f"a directory, or the name or the number of a run in {kept_place()}"
     raise DrivelabError("S504", f"there is no run {name or repr(name)}", where=where, do=_of_target(name) or _LIST)
 
@@ -172,6 +173,13 @@ def _begun(name: str) -> Path | None:
     """The only run that began then, as the names of runs tell the time; None where there is none, or several."""
     begun = [one for one in all_kept() if one.name.partition("-")[0] == name]
     return begun[0] if len(begun) == 1 else None
+
+
+def _named(name: str) -> Path | None:
+    """The only run of an experiment, or imported result, of that name; None where there is none, or several."""
+    begins = f"{slug(name)}-"
+    named = [one for one in all_kept() if slug(name) and one.name.partition("-")[2].startswith(begins)]
+    return named[0] if len(named) == 1 else None
 
 
 def _numbered(name: str, path: Path) -> Path | None:

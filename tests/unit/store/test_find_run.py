@@ -29,6 +29,19 @@ def test_what_is_neither_is_refused(name: str, tmp_path: Path, monkeypatch: pyte
     assert refusal.value.code == "S504"
 
 
+def test_the_only_run_of_a_name_is_found_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivelab.store.find_run.default_parent", lambda: tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    for name in ("20260101T000000Z-old-disk-vda", "20260102T000000Z-check-old", "20260103T000000Z-check-vda"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "run.json").write_text("{}")
+    assert find_run("Old disk").name == "20260101T000000Z-old-disk-vda"
+    for several_or_none in ("check", "vda", "ol"):
+        with pytest.raises(DrivelabError) as refusal:
+            find_run(several_or_none)
+        assert refusal.value.code == "S504"
+
+
 def test_last_is_the_newest_run_that_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("drivelab.store.find_run.default_parent", lambda: tmp_path)
     with pytest.raises(DrivelabError, match="no run is kept") as refusal:
