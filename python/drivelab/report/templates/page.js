@@ -4,43 +4,46 @@
 
   // each figure is drawn twice, for wide pages and for telephones; colours are the page's own
   const NARROW_PX = 560;
-  const draw = (holder) => {
-    const drawing = holder.drawings[holder.clientWidth < NARROW_PX ? 1 : 0];
-    if (holder.drawing === drawing) return;
-    holder.drawing = drawing;
-    holder.innerHTML = drawing.svg;
-    holder.style.minHeight = "";
+  const draw = (shown) => {
+    // every width is asked for before anything is drawn: each one asked for after it would lay out the whole page anew
+    const places = shown.map((holder) => (holder.clientWidth < NARROW_PX ? 1 : 0));
+    shown.forEach((holder, number) => {
+      const drawing = holder.drawings[places[number]];
+      if (holder.drawing === drawing) return;
+      holder.drawing = drawing;
+      holder.innerHTML = drawing.svg;
+      holder.style.minHeight = "";
+      holder.dataset.drawn = "yes";
+    });
   };
   // a figure in a folded part has no width yet: it is drawn when the part is opened
   const isFolded = (holder) => holder.closest("details:not([open])") !== null;
 
-  // the first figures show while the later ones are still being drawn
-  const drawInTurn = async () => {
+  const unpack = async (holder) => {
+    holder.isBegun = true;
+    const [wide, narrow] = await unpacked(holder.dataset.packed, "application/json").json();
+    narrow.told.forEach((line, place) => { line.text ??= wide.told[place].text; });
+    holder.drawings = [wide, narrow];
+  };
+  const drawShown = async () => {
     if (!window.DecompressionStream) return;
     document.documentElement.dataset.figures = "drawing";
-    for (const holder of holders) {
-      if (holder.isBegun || isFolded(holder)) continue;
-      holder.isBegun = true;
-      const [wide, narrow] = await unpacked(holder.dataset.packed, "application/json").json();
-      narrow.told.forEach((line, place) => { line.text ??= wide.told[place].text; });
-      holder.drawings = [wide, narrow];
-      draw(holder);
-      holder.dataset.drawn = "yes";
-      await new Promise((resume) => setTimeout(resume));
-    }
+    const shown = holders.filter((holder) => !holder.isBegun && !isFolded(holder));
+    await Promise.all(shown.map(unpack));
+    draw(shown);
     document.documentElement.dataset.figures = "drawn";
   };
   // what was drawn for another width while it was folded is drawn again
   document.addEventListener("toggle", (event) => {
     if (!event.target.open) return;
     const inside = holders.filter((holder) => event.target.contains(holder) && !isFolded(holder));
-    for (const holder of inside) if (holder.drawings) draw(holder);
-    if (inside.some((holder) => !holder.isBegun)) drawInTurn();
+    draw(inside.filter((holder) => holder.drawings));
+    if (inside.some((holder) => !holder.isBegun)) drawShown();
   }, true);
 
   // a turned phone or a dragged window
   addEventListener("resize", () => {
-    for (const holder of holders) if (holder.drawings && !isFolded(holder)) draw(holder);
+    draw(holders.filter((holder) => holder.drawings && !isFolded(holder)));
   });
   // paper has no folded tables; figures that nobody opened stay away, or a report of many runs fills a binder
   const PAPER_PARTS = "details.part:not(.run-figures)";
@@ -147,5 +150,5 @@
   });
 
   document.getElementById("cannot-unpack").hidden = Boolean(window.DecompressionStream);
-  drawInTurn();
+  drawShown();
 })();
