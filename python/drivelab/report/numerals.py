@@ -114,7 +114,8 @@ def number_text(value: float, significant: int = SIGNIFICANT_DIGITS) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
     magnitude = math.floor(math.log10(abs(value)))
-    rounded = round(value, significant - 1 - magnitude)
+    # the number of an array is rounded in twenty times the time
+    rounded = round(float(value), significant - 1 - magnitude)
     # 9.996 becomes 10.0, which has one digit more before the point
     magnitude = math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(0, significant - 1 - magnitude)}f}".replace(",", THIN_SPACE)
