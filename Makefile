@@ -30,8 +30,8 @@ demo: build ## Measure a directory here (as root also a scratch drive) and write
 	@$(BIN)/python tools/demo.py
 
 test: packages ## Set up, lint, and run every test but those of test-vm
-	@$(MAKE) -j2 build dev
-	@$(MAKE) lint-rust
+	@# libraries are fetched and unpacked by one processor
+	@$(MAKE) -j2 build dev lint-rust
 	@# for more than half of their time the tests of the crates need one processor
 	@$(MAKE) -j2 --output-sync=target test-rust lint-python tests-compiled
 	@$(MAKE) test-python
@@ -76,7 +76,8 @@ lint-python:
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-lint-rust:
+# not before it is known that there is a Rust
+lint-rust: $(VENV)/.made
 	cargo fmt --all --check
 	env -u MAKEFLAGS cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
