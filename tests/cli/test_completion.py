@@ -13,9 +13,9 @@ from drivelab.cli.catalogue import COMMANDS
 from drivelab.cli.main import run
 from drivelab.experiments.load import built_in_names
 from drivelab.needs.load import NEED_NAMES, OTHER_NAMES
+from warm_program import warm_program
 
 PYTHON_SOURCE = str(Path(__file__).resolve().parents[2] / "python")
-PROGRAM = [sys.executable, "-m", "drivelab"]
 
 
 def completed(line: str, shell: str) -> list[str]:
@@ -28,9 +28,7 @@ def completed(line: str, shell: str) -> list[str]:
         "_TYPER_COMPLETE_ARGS": line,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    answer = subprocess.run(
-        PROGRAM, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": PYTHON_SOURCE} | asked
-    )
+    answer = warm_program().run([], os.environ | asked)
     assert (answer.returncode, answer.stderr) == (0, "")
     return answer.stdout.split("\n")[:-1]
 
