@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,14 +15,13 @@ from drivelab.cli.drives import describe_use, drive_lines
 from drivelab.inventory.drives import list_drives
 from drivelab.inventory.system_paths import SystemPaths
 from drivelab.model.drive import BlockUse
+from warm_program import warm_program
 
-PROJECT = Path(__file__).resolve().parents[2]
-GUEST = PROJECT / "tests" / "golden" / "inventory" / "guest.json"
+GUEST = Path(__file__).resolve().parents[1] / "golden" / "inventory" / "guest.json"
 
 
 def drivelab(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "drivelab", "drives", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=PROJECT / "python")
+    return warm_program().run(["drives", *arguments], os.environ)
 
 
 def test_json_has_every_drive_and_nothing_else_on_stdout() -> None:
