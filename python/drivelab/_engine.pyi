@@ -212,6 +212,8 @@ class CallProbe:
     ----------
     numbers : sequence of int
         The kernel's numbers of the calls that are wanted.
+    of_paths : sequence of sequence of int
+        Those of them whose first argument, and those whose second one, is a path that is to be told.
     fork_format : str
         Text of the ``format`` file of the event ``sched_process_fork``.
     exec_format : str
@@ -237,6 +239,7 @@ class CallProbe:
         self,
         numbers: Sequence[int],
         *,
+        of_paths: Sequence[Sequence[int]],
         fork_format: str,
         exec_format: str,
         buffer_bytes: int,
@@ -267,7 +270,7 @@ class CallProbe:
             As `CollectedTrace.calls` gives them.
         told : str
             JSON: ``facts`` (``unfinished``, ``unbegun``, ``gaps``), ``lost_events``, ``names`` (thread and name, of
-            those that have ended).
+            those that have ended), ``paths`` (thread, when its call began, and the path that it was given).
 
         Raises
         ------

@@ -28,12 +28,14 @@ impl CallProbe {
 impl CallProbe {
     #[new]
     #[pyo3(signature = (
-        numbers, *, fork_format, exec_format, buffer_bytes, interval_ns, memory_limit_bytes, threads_max, dispensable
+        numbers, *, of_paths, fork_format, exec_format, buffer_bytes, interval_ns, memory_limit_bytes, threads_max,
+        dispensable
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     fn new(
         py: Python<'_>,
         numbers: Vec<u32>,
+        of_paths: [Vec<u32>; 2],
         fork_format: String,
         exec_format: String,
         buffer_bytes: usize,
@@ -45,6 +47,7 @@ impl CallProbe {
         let interval = Duration::from_nanos(interval_ns);
         let options = Options {
             numbers,
+            of_paths,
             fork_format,
             exec_format,
             buffer_bytes,
@@ -88,6 +91,7 @@ impl CallProbe {
             },
             "lost_events": found.lost,
             "names": found.names,
+            "paths": found.paths,
         });
         Ok((call_columns(&found.calls), started_columns(&found.started), told.to_string()))
     }

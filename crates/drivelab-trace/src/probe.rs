@@ -35,6 +35,10 @@ const RING_BYTES_MIN: usize = 1 << 16;
 const OUTSIDE: i32 = 0;
 const IN_CALL: i32 = 1;
 const UNKNOWN: i32 = 2;
+// in a call whose first argument, or second one, is a path
+const IN_CALL_OF_PATH: [i32; 2] = [3, 4];
+// longer ones are not told
+const PATH_BYTES: usize = 512;
 // what is counted in the kernel
 const LOST: i32 = 0;
 const UNBEGUN: i32 = 1;
@@ -65,6 +69,14 @@ struct Record {
     process: u32,
 }
 
+/// What the kernel tells of the path that a call was given.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    record: Record,
+    path: [u8; PATH_BYTES],
+}
+
 #[derive(Debug)]
 struct Maps {
     wanted: Map,
@@ -78,6 +90,8 @@ struct Maps {
 pub struct Options {
     /// The kernel's numbers of the calls that are wanted.
     pub numbers: Vec<u32>,
+    /// Those of them whose first argument, and those whose second one, is a path that is to be told.
+    pub of_paths: [Vec<u32>; 2],
     /// The text of the `format` file of the event `task_newtask`.
     pub fork_format: String,
     /// That of `sched_process_exec`.
@@ -189,7 +203,8 @@ impl CallProbe {
         recorded.calls.sort_by_key(|call| call.start_ns);
         recorded.started.sort_by_key(|started| started.time_ns);
         let opens = self.threads().into_iter().filter_map(|thread| self.maps.threads.get::<Open>(thread));
-        recorded.unfinished = opens.filter(|open| open.state == IN_CALL.cast_unsigned()).count() as u64;
+        let is_in_call = |open: &Open| ![OUTSIDE, UNKNOWN].contains(&open.state.cast_signed());
+        recorded.unfinished = opens.filter(is_in_call).count() as u64;
         recorded.unbegun = self.maps.count(UNBEGUN);
         recorded.of_32_bits = self.maps.count(OF_32_BITS);
         recorded.unfollowed = self.unfollowed.load(Ordering::Relaxed) + self.maps.count(UNFOLLOWED);
@@ -221,7 +236,7 @@ impl CallProbe {
                 let mut most_bytes = 0;
                 let mut kept = locked(&recorded);
                 for ring in &mut rings {
-                    most_bytes = most_bytes.max(ring.empty(|record| kept.keep(record, &room)));
+                    most_bytes = most_bytes.max(ring.empty(|record, path| kept.keep(record, path, &room)));
                 }
                 let lost_now = maps.count(LOST);
                 kept.gaps += u64::from(lost_now > std::mem::replace(&mut lost, lost_now));
@@ -249,7 +264,10 @@ impl Maps {
 
 fn maps(options: &Options, online: &[u32], processors: u32) -> io::Result<(Maps, Vec<Ring>)> {
     let wanted = Map::new(MapKind::Array, size_of::<u32>(), CALLS_MAX, None)?;
-    options.numbers.iter().try_for_each(|number| wanted.insert(*number, &1_u32))?;
+    options.numbers.iter().try_for_each(|number| wanted.insert(*number, &IN_CALL))?;
+    for (numbers, state) in options.of_paths.iter().zip(IN_CALL_OF_PATH) {
+        numbers.iter().try_for_each(|number| wanted.insert(*number, &state))?;
+    }
     let ring_bytes = (options.buffer_bytes / 2 + 1).next_power_of_two().max(RING_BYTES_MIN);
     let rings = online.iter().map(|_| Ring::new(ring_bytes)).collect::<io::Result<Vec<_>>>()?;
     let by_processor = Map::new(MapKind::Maps, size_of::<u32>(), processors, Some(&rings[0].map))?;
@@ -278,6 +296,7 @@ mod tests {
     fn a_description_that_lacks_the_child_is_refused_before_the_kernel_is_asked() {
         let options = Options {
             numbers: vec![0],
+            of_paths: [vec![], vec![]],
             fork_format: "name: task_newtask\nID: 1\n".into(),
             exec_format: "name: sched_process_exec\nID: 2\n".into(),
             buffer_bytes: 1 << 16,

@@ -323,7 +323,7 @@ def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple
             FollowedFile(
                 size_bytes=size_bytes,
                 kind=kinds.pop() if len(kinds) == 1 else "",
-                inodes=len({file.inode for file in of_path}),
+                inodes=len({file.inode for file in of_path} - {0}),
             ),
         )
 

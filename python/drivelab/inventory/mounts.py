@@ -89,7 +89,7 @@ def mount_of_path(path: Path, paths: SystemPaths = SYSTEM) -> Mount | None:
     mounts = read_mounts(paths)
     mount_id = _mount_id(path, paths)
     by_id = [mount for mount in mounts if mount.mount_id == mount_id]
-    return by_id[-1] if by_id else _longest_prefix(path, mounts)
+    return by_id[-1] if by_id else mount_of_name(path, mounts)
 
 
 def _mount_id(path: Path, paths: SystemPaths) -> int | None:
@@ -105,7 +105,8 @@ def _mount_id(path: Path, paths: SystemPaths) -> int | None:
     return int(values[0]) if values else None
 
 
-def _longest_prefix(path: Path, mounts: list[Mount]) -> Mount | None:
+def mount_of_name(path: Path, mounts: list[Mount]) -> Mount | None:
+    """The mount whose place is the longest that a path begins with; nothing is looked at."""
     parents = {str(parent) for parent in _with_parents(path)}
     found = [mount for mount in mounts if mount.mount_point in parents]
     # max keeps the first of equals, and the last mount of a place is the visible one

@@ -17,6 +17,14 @@ READS = ("read", "pread64", "readv", "preadv", "preadv2", AIO_READ, *_RING_READS
 WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *_RING_WRITES.values())
 SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs", *_RING_SYNCS.values())
 OPENS = ("open", "creat", "openat", "openat2")
+# from then on names are looked up from another directory
+CHANGE_DIRECTORY = "chdir"
+# from one that is not told, or names may mean other files than outside
+LEAVE_DIRECTORY = ("fchdir", "chroot", "pivot_root", "unshare", "setns")
+# by the name of a call, which of its arguments is a path
+PATHS_AT = {"open": 0, "creat": 0, CHANGE_DIRECTORY: 0, "openat": 1, "openat2": 1}
+# by the name of a call, which of its arguments has the flags
+FLAGS_AT = {"open": 1, "openat": 2, "dup3": 2}
 # after them a number stands for another file
 COPIES = ("dup", "dup2", "dup3", "fcntl")
 # commands of fcntl that make a copy: F_DUPFD, F_DUPFD_CLOEXEC
@@ -27,6 +35,8 @@ CLOSE_RANGE = "close_range"
 EXECS = ("execve", "execveat")
 # what threads and processes share with who started them: its descriptors, and being one process (CLONE_...)
 SHARES_FILES, IS_THREAD = 0x400, 0x10000
+# it has mounts of its own (CLONE_NEWNS)
+HAS_OWN_MOUNTS = 0x20000
 # moves the place of the next read or write
 SEEK = "lseek"
 # what they start is followed by itself
@@ -55,6 +65,12 @@ _X86_64 = {
     "fcntl": 72,
     "fsync": 74,
     "fdatasync": 75,
+    "chdir": 80,
+    "fchdir": 81,
+    "pivot_root": 155,
+    "chroot": 161,
+    "unshare": 272,
+    "setns": 308,
     "creat": 85,
     "io_submit": 209,
     "openat": 257,
@@ -75,6 +91,12 @@ _AARCH64 = {
     "dup": 23,
     "dup3": 24,
     "fcntl": 25,
+    "pivot_root": 41,
+    "chdir": 49,
+    "fchdir": 50,
+    "chroot": 51,
+    "unshare": 97,
+    "setns": 268,
     "openat": 56,
     "close": 57,
     "lseek": 62,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from drivelab.model.system_calls import (
     ENTER_RING,
+    FLAGS_AT,
     OPENS,
     READS,
     SEEK,
@@ -20,7 +21,7 @@ from drivelab.model.system_calls import (
     SYNCS,
     WRITES,
 )
-from drivelab.trace.descriptors import CHANGING, CHANGING_COMMANDS, FLAGS_AT
+from drivelab.trace.descriptors import CHANGING, CHANGING_COMMANDS
 from drivelab.trace.file_positions import KEPT, MOVED, MOVING, NAMED, NAMING, OPENED, SET, Step
 
 Integers = NDArray[np.int64]

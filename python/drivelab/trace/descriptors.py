@@ -10,10 +10,17 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from drivelab.model.system_calls import CLOSE_RANGE, COPIES, COPYING_COMMANDS, EXECS, IS_THREAD, OPENS, SHARES_FILES
+from drivelab.model.system_calls import (
+    CLOSE_RANGE,
+    COPIES,
+    COPYING_COMMANDS,
+    EXECS,
+    FLAGS_AT,
+    IS_THREAD,
+    OPENS,
+    SHARES_FILES,
+)
 
-# by the name of a call, which of its arguments has the flags
-FLAGS_AT = {"open": 1, "openat": 2, "dup3": 2}
 _O_CLOEXEC = 0o2000000
 # commands of fcntl (F_DUPFD_CLOEXEC, F_SETFD), and a flag of close_range
 _COPY_TO_BE_CLOSED, _SET_TO_BE_CLOSED, _RANGE_TO_BE_CLOSED = 1030, 2, 4
@@ -29,7 +36,9 @@ class SeenDescriptor(Protocol):
 
     process: int
     descriptor: int
+    path: str
     is_closed_on_exec: bool
+    is_told: bool
     first_ns: int
     last_ns: int
 
@@ -138,15 +147,23 @@ class Descriptors:
         key = process, descriptor
         if key not in self._spans:
             starts, opened, tables = self._history(process, descriptor)
-            files = [0] * len(starts)
-            for number in self._seen.get(key, ()):
-                first, last = (self._place(starts, time) for time in self._times(number))
-                for place in range(first, last + 1):
-                    files[place] = files[place] or number
+            files = self._seen_at(key, starts)
             for place, number in enumerate(files):
                 files[place] = number or self._name_of(opened[place], tables[place])
             self._spans[key] = Spans(starts, opened, files)
         return self._spans[key]
+
+    def _seen_at(self, key: tuple[int, int], starts: Sequence[int]) -> list[int]:
+        """Which file it was each time: what was looked at says more, but may have been another one in between."""
+        files = [0] * len(starts)
+        seen = [(number, self._files[number - 1]) for number in self._seen.get(key, ())]
+        told = {self._place(starts, file.first_ns): number for number, file in seen if file.is_told}
+        for number, file in seen:
+            first, last = (self._place(starts, time) for time in self._times(number))
+            for place in range(first, last + 1):
+                is_other = place in told and self._files[told[place] - 1].path != file.path
+                files[place] = files[place] or (0 if is_other else number)
+        return files
 
     def _carry_out(self, changes: Iterable[Mapping[str, Any]], starts: Iterable[Start]) -> None:
         events: list[tuple[int, Mapping[str, Any] | Start]] = [(one.time_ns, one) for one in starts]
@@ -268,4 +285,4 @@ class Descriptors:
             left_ns = table.left_ns
             numbers = [number for number in numbers if self._files[number - 1].first_ns <= left_ns]
             return max(numbers, key=lambda number: self._files[number - 1].first_ns, default=0)
-        return min(numbers, default=0)
+        return min(numbers, key=lambda number: (not self._files[number - 1].is_told, number), default=0)

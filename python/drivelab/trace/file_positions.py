@@ -25,6 +25,7 @@ class SeenPlace(Protocol):
     position_bytes: int
     is_append: bool
     first_ns: int
+    sized_ns: int
 
 
 # what a call does with the place; with which open file, and which of the files that were seen that is; when it began,
@@ -116,11 +117,11 @@ def sizes_at_first(first: Mapping[str, SeenPlace], written: Iterable[tuple[str, 
 
 
 def first_seen(files: Iterable[SeenPlace]) -> Mapping[str, SeenPlace]:
-    """By name what was seen first of it."""
+    """By name that of which the size was looked at first."""
     first: dict[str, SeenPlace] = {}
     for one in files:
         path = plain_path(one.path)
-        if path not in first or one.first_ns < first[path].first_ns:
+        if path not in first or one.sized_ns < first[path].sized_ns:
             first[path] = one
     return first
 

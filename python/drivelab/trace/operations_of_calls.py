@@ -74,11 +74,13 @@ class File(Protocol):
     is_durable: bool
     is_direct: bool
     is_closed_on_exec: bool
+    is_told: bool
     is_append: bool
     size_bytes: int
     position_bytes: int
     first_ns: int
     last_ns: int
+    sized_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +259,14 @@ def _sizes(
     files = {number: file for number in used[used > 0].tolist() if (file := known[number]) is not None}
     first = first_seen(files.values())
     paths = {number: plain_path(file.path) for number, file in files.items()}
-    first_ns = np.zeros(len(known), dtype=np.int64)
+    sized_ns = np.zeros(len(known), dtype=np.int64)
     for number, path in paths.items():
-        first_ns[number] = first[path].first_ns
+        sized_ns[number] = first[path].sized_ns
     is_named = those(NAMING)
     written: list[tuple[str, bool, int, int]] = []
     for batch, (number, _) in zip(table.batches(_ROWS_AT_ONCE), found, strict=True):
         is_write = (number > 0) & WRITING[batch.name] & (batch.result > 0)
-        (rows,) = np.nonzero(is_write & (batch.start_ns < first_ns[number]))
+        (rows,) = np.nonzero(is_write & (batch.start_ns < sized_ns[number]))
         columns = (number, is_named[batch.name], batch.arguments[-1], batch.result)
         told = zip(*(column[rows].tolist() for column in columns), strict=True)
         written += [(paths[file], named, place, size) for file, named, place, size in told]

@@ -27,6 +27,10 @@ def seen(process: int, descriptor: int, path: str, at_ns: int, *, is_closed_on_e
     return file
 
 
+def told(process: int, descriptor: int, path: str, at_ns: int) -> SeenFile:
+    return SeenFile(process, descriptor, path, "7:0", False, True, at_ns, at_ns, is_told=True)
+
+
 def path_at(found: Descriptors, files: list[SeenFile], process: int, descriptor: int, at_ns: int) -> str:
     number, _ = found.spans(process, descriptor).at(at_ns)
     return files[number - 1].path if number else ""
@@ -106,3 +110,18 @@ def test_a_number_of_a_process_that_is_given_again_is_another_process() -> None:
 def test_threads_are_no_processes_that_were_started() -> None:
     forks = pa.table({"parent": [44, 44], "child": [45, 46], "time_ns": [1, 2], "flags": [IS_THREAD, FORK]})
     assert list(starts_of(forks, {44: PARENT})) == [Start(2, PARENT, 46, FORK)]
+
+
+def test_what_is_seen_twice_was_something_else_in_between_where_the_calls_say_so() -> None:
+    directory = seen(PARENT, 3, "/data", 22)
+    directory.last_ns = 62
+    paths = ["/data/new", "/data", "/data/new", "/data/new", "/data"]
+    files = [directory, *(told(PARENT, 3, path, 10 + 10 * at) for at, path in enumerate(paths))]
+    changes = [change(call, PARENT, 10 * at, 3, result=3) for at in range(1, 6) for call in ("close", "openat")]
+    changes.append(change("fcntl", PARENT, 41, 3, result=9))
+    found = Descriptors(files, changes, [])
+    assert [path_at(found, files, PARENT, 3, 15 + 10 * at) for at in range(5)] == paths
+    # a copy has the name of what it was made of
+    assert path_at(found, files, PARENT, 9, 90) == "/data/new"
+    # which was looked at, too: how large it was then is known
+    assert found.spans(PARENT, 3).at(25)[0] == 1

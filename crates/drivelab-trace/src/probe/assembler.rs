@@ -37,6 +37,7 @@ pub(super) enum Function {
     ThreadName = 16,
     Task = 35,
     ReadKernel = 113,
+    ReadProgramText = 114,
     Reserve = 131,
     Submit = 132,
 }
@@ -48,6 +49,7 @@ pub(super) enum When {
     Equal = 0x15,
     NotBelow = 0x35,
     Differs = 0x55,
+    Negative = 0xc5,
 }
 
 /// Where jumps go.
@@ -57,6 +59,7 @@ pub(super) enum Label {
     Lost,
     Full,
     Outside,
+    PathIsLoaded,
     Out,
 }
 

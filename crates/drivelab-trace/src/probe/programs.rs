@@ -9,7 +9,8 @@ use super::assembler::{Assembler, KEY, Label, When};
 use super::host;
 use super::kernel::Map;
 use super::{
-    CALLS_MAX, IN_CALL, LOST, Maps, OF_32_BITS, OUTSIDE, Open, Record, UNBEGUN, UNFOLLOWED, UNKNOWN,
+    CALLS_MAX, IN_CALL, IN_CALL_OF_PATH, LOST, Maps, Named, OF_32_BITS, OUTSIDE, Open, PATH_BYTES, Record,
+    UNBEGUN, UNFOLLOWED, UNKNOWN,
 };
 use crate::calls::ARGUMENTS;
 
@@ -24,10 +25,14 @@ const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24], 0);
 // of a call that begins: its registers are copied to the stack in one piece
 const COPIED_BYTES: i16 = 64;
 const STACK: i16 = -8 - COPIED_BYTES;
+// what a thread is doing, while something else is looked for
+const STATE: i16 = STACK - 8;
 const NO_WAKEUP: i32 = 1;
-/// Instead of a call's number: the record tells of a thread that was started, or of the name of one that ends.
+/// Instead of a call's number: the record tells of a thread that was started, of the name of one that ends, or of the
+/// path that a call was given.
 pub(super) const STARTED: u32 = u32::MAX;
 pub(super) const ENDED: u32 = u32::MAX - 1;
+pub(super) const NAMED: u32 = u32::MAX - 2;
 
 fn thread(program: &mut Assembler, maps: &Maps) {
     program
@@ -40,14 +45,22 @@ fn thread(program: &mut Assembler, maps: &Maps) {
 
 /// Takes room for a record in the ring of this processor: its place is in `R7`.
 fn reserve(program: &mut Assembler, maps: &Maps) {
-    program.call(Of::Processor).store(Four, R10, KEY, R0).find(&maps.rings, Label::Lost);
-    program.set(R1, R0).set_number(R2, size_of::<Record>() as i32).set_number(R3, 0).call(Of::Reserve);
-    program.jump(When::Equal, R0, 0, Label::Lost).set(R7, R0);
+    reserve_bytes(program, maps, size_of::<Record>(), Label::Lost);
+}
+
+fn reserve_bytes(program: &mut Assembler, maps: &Maps, bytes: usize, otherwise: Label) {
+    program.call(Of::Processor).store(Four, R10, KEY, R0).find(&maps.rings, otherwise);
+    program.set(R1, R0).set_number(R2, bytes as i32).set_number(R3, 0).call(Of::Reserve);
+    program.jump(When::Equal, R0, 0, otherwise).set(R7, R0);
+}
+
+fn hand_over(program: &mut Assembler) -> &mut Assembler {
+    program.set(R1, R7).set_number(R2, NO_WAKEUP).call(Of::Submit)
 }
 
 /// Hands over the record at `R7`; what had no room is counted.
 fn submit<'a>(program: &'a mut Assembler, maps: &Maps) -> &'a mut Assembler {
-    program.set(R1, R7).set_number(R2, NO_WAKEUP).call(Of::Submit).jump(When::Always, R0, 0, Label::Out);
+    hand_over(program).jump(When::Always, R0, 0, Label::Out);
     program.label(Label::Lost).count(&maps.counts, LOST, Label::Out).jump(When::Always, R0, 0, Label::Out)
 }
 
@@ -60,12 +73,13 @@ pub(super) fn enter(maps: &Maps) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.set(R6, R1).load(Eight, R7, R6, 8);
     is_wanted(program, &maps.wanted);
+    program.store(Eight, R10, STATE, R1);
     thread(program, maps);
     if load_call_of_32_bits(program) {
         program.jump(When::Differs, R1, 0, Label::Out);
     }
     program.store(Four, R8, offset_of!(Open, number) as i16, R7);
-    program.store_number(Four, R8, offset_of!(Open, state) as i16, IN_CALL);
+    program.load(Eight, R1, R10, STATE).store(Four, R8, offset_of!(Open, state) as i16, R1);
     let first = REGISTERS.0.into_iter().min().unwrap_or(0);
     program.load(Eight, R3, R6, 0).set_place(R3, R3, first).set_place(R1, R10, STACK);
     program.set_number(R2, COPIED_BYTES.into()).call(Of::ReadKernel);
@@ -75,7 +89,7 @@ pub(super) fn enter(maps: &Maps) -> Vec<u64> {
     program.call(Of::Time).store(Eight, R8, offset_of!(Open, start_ns) as i16, R0).finish()
 }
 
-/// Goes on where the number of a call in `R7` is one of those that are wanted.
+/// Goes on where the number of a call in `R7` is one of those that are wanted; `R1`: what its thread is doing then.
 fn is_wanted(program: &mut Assembler, wanted: &Map) {
     program.jump(When::NotBelow, R7, CALLS_MAX as i32, Label::Out).store(Four, R10, KEY, R7);
     program.find(wanted, Label::Out).load(Four, R1, R0, 0).jump(When::Equal, R1, 0, Label::Out);
@@ -90,7 +104,7 @@ fn load_call_of_32_bits(program: &mut Assembler) -> bool {
     true
 }
 
-/// At `sys_exit`: a record of the whole call.
+/// At `sys_exit`: a record of the whole call, and one of the path that it was given.
 pub(super) fn exit(maps: &Maps) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.set(R6, R1);
@@ -98,6 +112,7 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
     let state = offset_of!(Open, state) as i16;
     program.load(Four, R1, R8, state).jump(When::Equal, R1, OUTSIDE, Label::Outside);
     program.store_number(Four, R8, state, OUTSIDE).jump(When::Equal, R1, UNKNOWN, Label::Unknown);
+    program.store(Eight, R10, STATE, R1);
     reserve(program, maps);
     program.load(Eight, R1, R8, offset_of!(Open, start_ns) as i16);
     program.store(Eight, R7, offset_of!(Record, start_ns) as i16, R1);
@@ -109,6 +124,8 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
     program.load(Four, R1, R8, offset_of!(Open, number) as i16);
     program.store(Four, R7, offset_of!(Record, number) as i16, R1);
     program.call(Of::Time).store(Eight, R7, offset_of!(Record, end_ns) as i16, R0);
+    hand_over(program);
+    tell_path(program, maps);
     submit(program, maps);
     // the thread may have been in a call when it was first followed
     program.label(Label::Unknown).load(Eight, R3, R6, 0).set_place(R3, R3, REGISTERS.1);
@@ -125,6 +142,23 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
         program.jump(When::Equal, R1, 0, Label::Out).count(&maps.counts, OF_32_BITS, Label::Out);
     }
     program.finish()
+}
+
+/// Goes on where the call that returns was given a path and has not failed: a record of the path is at `R7`. By now the
+/// kernel has read it, so that it is in memory; where there is no room for it, only the path is missing.
+fn tell_path(program: &mut Assembler, maps: &Maps) {
+    let [of_first, _] = IN_CALL_OF_PATH;
+    program.load(Eight, R1, R10, STATE).jump(When::Equal, R1, IN_CALL, Label::Out);
+    program.load(Eight, R1, R6, 8).jump(When::Negative, R1, 0, Label::Out);
+    reserve_bytes(program, maps, size_of::<Named>(), Label::Out);
+    program.load(Eight, R1, R8, offset_of!(Open, start_ns) as i16);
+    program.store(Eight, R7, offset_of!(Record, start_ns) as i16, R1);
+    program.load(Eight, R1, R10, STATE).load(Eight, R3, R8, argument(0));
+    program.jump(When::Equal, R1, of_first, Label::PathIsLoaded).load(Eight, R3, R8, argument(1));
+    program.label(Label::PathIsLoaded).set_place(R1, R7, offset_of!(Named, path) as i16);
+    program.set_number(R2, PATH_BYTES as i32).call(Of::ReadProgramText);
+    program.store(Eight, R7, offset_of!(Record, result) as i16, R0).call(Of::Thread).set(R9, R0);
+    tell(program, NAMED);
 }
 
 /// At the event `task_newtask`, with the places of `pid` and `clone_flags` in it: who is started is followed, too.

@@ -1,6 +1,6 @@
 //! What programs in the kernel told of calls, as far as memory has room for it.
 
-use super::{Options, Record, programs};
+use super::{Options, PATH_BYTES, Record, programs};
 use crate::calls::{Call, Started};
 
 /// What was recorded.
@@ -12,6 +12,8 @@ pub struct Recorded {
     pub started: Vec<Started>,
     /// Names of threads that have ended.
     pub names: Vec<(u32, String)>,
+    /// Paths that calls were given: by which thread, when the call began, and the path.
+    pub paths: Vec<(u32, u64, String)>,
     /// Calls, threads and names that there was no room for, in a ring or in memory.
     pub lost: u64,
     /// Where memory was full: all calls that returned before are there.
@@ -29,17 +31,19 @@ pub struct Recorded {
     pub(super) newest: Option<usize>,
 }
 
-/// How many calls may be kept.
+/// How many calls, and how many paths, may be kept.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     calls_max: usize,
+    paths_max: usize,
     dispensable: Vec<u32>,
 }
 
 impl Room {
     pub(super) fn of(options: &Options) -> Self {
         let calls_max = options.memory_limit_bytes / size_of::<Call>();
-        Self { calls_max, dispensable: options.dispensable.clone() }
+        let paths_max = options.memory_limit_bytes / 8 / PATH_BYTES;
+        Self { calls_max, paths_max, dispensable: options.dispensable.clone() }
     }
 
     fn is_for(&self, number: u32, kept: usize) -> bool {
@@ -49,7 +53,7 @@ impl Room {
 }
 
 impl Recorded {
-    pub(super) fn keep(&mut self, record: Record, room: &Room) {
+    pub(super) fn keep(&mut self, record: Record, path: &[u8], room: &Room) {
         let Record { start_ns, end_ns, arguments, result, thread, number, process } = record;
         match number {
             programs::STARTED => self.started.push(Started {
@@ -62,6 +66,16 @@ impl Recorded {
                 let bytes: Vec<u8> = arguments.iter().flat_map(|word| word.to_ne_bytes()).collect();
                 let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
                 self.names.push((thread, String::from_utf8_lossy(name).into_owned()));
+            }
+            // one that is cut off, or no text, or too many names no file
+            programs::NAMED => {
+                let told = path
+                    .get(..usize::try_from(result - 1).unwrap_or(usize::MAX))
+                    .filter(|_| result < PATH_BYTES as i64);
+                if let Some(Ok(path)) = told.filter(|_| self.paths.len() < room.paths_max).map(str::from_utf8)
+                {
+                    self.paths.push((thread, start_ns, path.to_owned()));
+                }
             }
             _ if !room.is_for(number, self.calls.len()) => {
                 self.lost += 1;
@@ -96,13 +110,39 @@ mod tests {
             process: 6,
         };
         let (mut recorded, room) = (Recorded::default(), Room { calls_max: 1, ..Room::default() });
-        recorded.keep(record(programs::STARTED, [8, 17, 0, 0]), &room);
-        recorded.keep(record(74, [3, 0, 0, 0]), &room);
-        recorded.keep(record(programs::ENDED, [name, 0, 0, 0]), &room);
+        recorded.keep(record(programs::STARTED, [8, 17, 0, 0]), &[], &room);
+        recorded.keep(record(74, [3, 0, 0, 0]), &[], &room);
+        recorded.keep(record(programs::ENDED, [name, 0, 0, 0]), &[], &room);
         assert_eq!(recorded.started, [Started { parent: 7, child: 8, time_ns: 5, flags: 17 }]);
         assert_eq!(recorded.names, [(7, "writer".to_owned())]);
         let told: Vec<_> = recorded.calls.iter().map(|it| (it.number, it.end_ns, it.result)).collect();
         assert_eq!(told, [(74, 9, -4)]);
+    }
+
+    #[test]
+    fn a_path_is_kept_whole_or_not_at_all_and_only_as_long_as_there_is_room() {
+        let record = |start_ns, result| Record {
+            start_ns,
+            end_ns: 0,
+            arguments: [0; ARGUMENTS],
+            result,
+            thread: 7,
+            number: programs::NAMED,
+            process: 6,
+        };
+        let (mut recorded, room) = (Recorded::default(), Room { paths_max: 2, ..Room::default() });
+        let mut path = [b'x'; PATH_BYTES];
+        path[..3].copy_from_slice(b"/a\0");
+        recorded.keep(record(1, 3), &path, &room);
+        // that of a bad address, an empty one, one that is cut off, and one that is no text
+        for result in [-14, 0, PATH_BYTES as i64] {
+            recorded.keep(record(2, result), &path, &room);
+        }
+        recorded.keep(record(3, 2), b"\xff\0", &room);
+        recorded.keep(record(4, 1), &[0; PATH_BYTES], &room);
+        recorded.keep(record(5, 3), &path, &room);
+        assert_eq!(recorded.paths, [(7, 1, "/a".to_owned()), (7, 4, String::new())]);
+        assert!(recorded.calls.is_empty() && recorded.lost == 0);
     }
 
     #[test]
@@ -117,14 +157,15 @@ mod tests {
             number,
             process: 6,
         };
-        let (mut recorded, room) = (Recorded::default(), Room { calls_max: 8, dispensable: vec![read] });
-        (1..=7).for_each(|end_ns| recorded.keep(record(read, end_ns), &room));
+        let room = Room { calls_max: 8, dispensable: vec![read], ..Room::default() };
+        let mut recorded = Recorded::default();
+        (1..=7).for_each(|end_ns| recorded.keep(record(read, end_ns), &[], &room));
         assert_eq!((recorded.lost, recorded.recorded_until_ns), (0, None));
         // another ring has older ones; and a sync has its place rather than a read
         for (number, end_ns) in [(read, 12), (read, 10), (sync, 13), (sync, 14)] {
-            recorded.keep(record(number, end_ns), &room);
+            recorded.keep(record(number, end_ns), &[], &room);
         }
-        recorded.keep(record(programs::STARTED, 0), &room);
+        recorded.keep(record(programs::STARTED, 0), &[], &room);
         assert_eq!((recorded.lost, recorded.recorded_until_ns), (3, Some(10)));
         assert_eq!(recorded.calls.iter().filter(|call| call.number == sync).count(), 1);
         assert_eq!(recorded.started.len(), 1);

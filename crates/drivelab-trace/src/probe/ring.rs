@@ -4,8 +4,8 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::Record;
 use super::kernel::{Map, MapKind};
+use super::{Named, Record};
 
 const HEADER_BYTES: usize = 8;
 const IS_BUSY: u32 = 1 << 31;
@@ -68,8 +68,9 @@ impl Ring {
         Ok(Self { map, emptied, filled, page_bytes, bytes })
     }
 
-    /// Gives all records to `take`, and their room back to the kernel; how many bytes they had.
-    pub(super) fn empty(&mut self, mut take: impl FnMut(Record)) -> usize {
+    /// Gives all records to `take`, each with the path that it names, and their room back to the kernel; how many bytes
+    /// they had.
+    pub(super) fn empty(&mut self, mut take: impl FnMut(Record, &[u8])) -> usize {
         let first = self.emptied.position().load(Ordering::Relaxed);
         let last = self.filled.position().load(Ordering::Acquire);
         let mut at = first;
@@ -83,9 +84,15 @@ impl Ring {
                 break;
             }
             let length = (header & !IS_DISCARDED) as usize;
+            // SAFETY: inside of the mapping, as the header is.
+            let content = unsafe { record.add(HEADER_BYTES) };
             if header & IS_DISCARDED == 0 && length == size_of::<Record>() {
                 // SAFETY: the record is whole, and of this length; any bytes are one.
-                take(unsafe { record.add(HEADER_BYTES).cast::<Record>().read() });
+                take(unsafe { content.cast::<Record>().read() }, &[]);
+            } else if header & IS_DISCARDED == 0 && length == size_of::<Named>() {
+                // SAFETY: as above; the kernel writes to it no more until it is given back.
+                let named = unsafe { content.cast::<Named>().as_ref() };
+                take(named.record, &named.path);
             }
             at += (HEADER_BYTES + length).next_multiple_of(HEADER_BYTES) as u64;
         }

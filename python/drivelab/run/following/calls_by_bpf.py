@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from drivelab._engine import CallProbe
+from drivelab.model.system_calls import PATHS_AT
 from drivelab.run.following.processes import threads_of
 from drivelab.run.following.recorded_calls import RecordedCalls
 from drivelab.run.tracing.source import ROOM_BYTES, buffer_bytes
@@ -47,6 +48,7 @@ class BpfTrace:
             facts={"source": "BPF", **{key: value for key, value in told["facts"].items() if value is not None}},
             lost_events=told["lost_events"],
             names=dict(told["names"]),
+            paths={(thread, start_ns): path for thread, start_ns, path in told["paths"]},
         )
 
 
@@ -74,6 +76,7 @@ def traced_by_bpf(pids: Sequence[int], numbers: Mapping[str, int]) -> Iterator[B
         with tracefs() as root:
             probe = CallProbe(
                 list(numbers.values()),
+                of_paths=[[number for name, number in numbers.items() if PATHS_AT.get(name) == at] for at in (0, 1)],
                 fork_format=(root / _FORK).read_text(),
                 exec_format=(root / _EXEC).read_text(),
                 buffer_bytes=buffer_bytes(os.cpu_count() or 1),

@@ -15,11 +15,13 @@ from drivelab.inventory.block_devices import name_of_number, number_of_node, par
 from drivelab.inventory.sysfs import read_text
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
+from drivelab.model.system_calls import call_numbers
 from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest
 from drivelab.run.following.calls_trace import calls_traced
 from drivelab.run.following.live import LiveCalls, LiveLook
 from drivelab.run.following.open_files import OpenFiles
+from drivelab.run.following.opened_files import opened_files
 from drivelab.run.following.processes import Lives, StartedCommand, open_links, waited_for_processor_ns
 from drivelab.run.following.recorded_calls import CallsTrace, RecordedCalls
 from drivelab.run.following.rings_trace import RecordedRequests, RingsTrace, rings_traced
@@ -198,7 +200,7 @@ def follow(
         trace=trace,
         calls=_since(recorded, began_ns),
         requests=requests,
-        files=files.all_seen,
+        files=_all_files(files, recorded),
         processes=recorded.processes_of(files.processes),
         names=recorded.names | files.names,
         began_ns=began_ns,
@@ -207,6 +209,13 @@ def follow(
         environment=before_and_after(before, trace_environment(disk)),
         status=status,
     )
+
+
+def _all_files(files: OpenFiles, recorded: RecordedCalls) -> tuple[SeenFile, ...]:
+    """What was looked at, then what the calls that opened it tell, which is less."""
+    numbers, processes = call_numbers(os.uname().machine), recorded.processes_of(files.processes)
+    opened = opened_files(recorded, numbers, processes, files.directories, time.monotonic_ns())
+    return (*files.all_seen, *opened)
 
 
 def _since(recorded: RecordedCalls, began_ns: int) -> RecordedCalls:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from drivelab.run.following.opened_files import directory_of
 from drivelab.run.following.processes import link_of, name_of, open_links, status_number, threads_of
 from drivelab.run.following.ring_files import RingFiles
 from drivelab.run.following.seen_file import SeenFile, seen_file
@@ -29,6 +30,8 @@ class OpenFiles:
         What descriptors stood for.
     processes, names : dict of int
         By thread its process, and its name.
+    directories : dict of int
+        From where each process that was there at the beginning looked up names then.
     """
 
     def __init__(self, threads: Callable[[], list[int]]) -> None:
@@ -36,6 +39,7 @@ class OpenFiles:
         self.seen: list[SeenFile] = []
         self.processes: dict[int, int] = {}
         self.names: dict[int, str] = {}
+        self.directories: dict[int, str | None] = {}
         self._current: dict[tuple[int, int], SeenFile] = {}
         self._in_rings = RingFiles()
         self._ends = threading.Event()
@@ -44,6 +48,7 @@ class OpenFiles:
     def begin(self) -> None:
         """Look once, and then again and again."""
         self.look()
+        self.directories = {process: directory_of(process) for process in set(self.processes.values())}
         self._thread.start()
 
     def end(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -31,6 +31,8 @@ class RecordedCalls:
         Calls, by trace events halves of them, that there was no room for.
     names : dict of int to str
         Names of threads that the kernel knew.
+    paths : mapping of (int, int) to str
+        By thread and `start_ns` the path that a call was given; by trace events, which do not tell it, none.
     """
 
     calls: pa.Table
@@ -38,6 +40,7 @@ class RecordedCalls:
     facts: dict[str, Any]
     lost_events: int
     names: dict[int, str]
+    paths: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     @property
     def processes(self) -> dict[int, int]:

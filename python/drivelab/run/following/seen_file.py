@@ -10,7 +10,7 @@ from pathlib import Path
 
 from drivelab.inventory.block_devices import disk_of, name_of_number, number_of_node
 from drivelab.inventory.filesystem import NETWORK_TYPES
-from drivelab.inventory.mounts import parse_mountinfo
+from drivelab.inventory.mounts import Mount, parse_mountinfo
 from drivelab.inventory.sysfs import read_text
 
 _PROC = Path("/proc")
@@ -43,6 +43,10 @@ class SeenFile:
         file, directory or other; empty where nobody may ask.
     inode : int
         Its number in its file system.
+    sized_ns : int
+        When `size_bytes` was so; else when it was seen first.
+    is_told : bool
+        Whether the call that opened it told its path.
     """
 
     process: int
@@ -60,6 +64,12 @@ class SeenFile:
     position_bytes: int = 0
     kind: str = ""
     inode: int = 0
+    sized_ns: int = -1
+    is_told: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sized_ns < 0:
+            self.sized_ns = self.first_ns
 
 
 def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile | None:
@@ -73,13 +83,9 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
     flags = int(facts["flags"], 8)
     device, is_remote = "", False
     if path.startswith("/"):
-        # nodes of devices only: to look at a file of a server that is gone would take for ever
-        is_node = path.startswith("/dev/")
-        node = number_of_node(path) if is_node else None
-        # /dev may be a directory of the file system that all else lies on
-        is_elsewhere = is_node and Path(path).is_char_device()
-        device, is_remote = (node, False) if node else _device_of_mount(process, facts.get("mnt_id", ""))
-        device = "" if is_elsewhere else device
+        mounts = parse_mountinfo(read_text(_PROC / str(process) / "mountinfo") or "")
+        mount = next((one for one in mounts if str(one.mount_id) == facts.get("mnt_id", "")), None)
+        device, is_remote = device_of(path, mount)
     is_written = flags & os.O_ACCMODE != os.O_RDONLY
     # O_SYNC has the bit of O_DSYNC
     found = SeenFile(process, descriptor, path, device, bool(flags & os.O_DSYNC), is_written, now_ns, now_ns)
@@ -87,24 +93,32 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
     found.is_closed_on_exec = bool(flags & os.O_CLOEXEC)
     found.position_bytes = int(facts.get("pos", 0))
     if device and not is_remote:
-        _look_at(found)
+        look_at(found, _PROC / str(found.process) / "fd" / str(found.descriptor))
     return found
 
 
-def _look_at(file: SeenFile) -> None:
+def look_at(file: SeenFile, place: Path | str) -> None:
+    """Tell of a file what kind it is, how large, and its number; nothing of what is gone."""
     with suppress(OSError):
-        status = os.stat(_PROC / str(file.process) / "fd" / str(file.descriptor))
+        status = os.stat(place)
         kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "directory"}
         file.kind = kinds.get(stat.S_IFMT(status.st_mode), "other")
         file.size_bytes, file.inode = status.st_size if file.kind == "file" else 0, status.st_ino
 
 
-def _device_of_mount(process: int, mount: str) -> tuple[str, bool]:
-    """``major:minor``, and whether it may be that of a server."""
-    mounts = parse_mountinfo(read_text(_PROC / str(process) / "mountinfo") or "")
-    found = next((one for one in mounts if str(one.mount_id) == mount), None)
-    if found is None:
-        return "", True
+def device_of(path: str, mount: Mount | None) -> tuple[str, bool]:
+    """``major:minor`` of what a path names, empty for what is no file, and whether it may be that of a server."""
+    # nodes of devices only: to look at a file of a server that is gone would take for ever
+    if path.startswith("/dev/"):
+        if node := number_of_node(path):
+            return node, False
+        # /dev may be a directory of the file system that all else lies on
+        if Path(path).is_char_device():
+            return "", False
+    return _device_of_mount(mount) if mount is not None else ("", True)
+
+
+def _device_of_mount(found: Mount) -> tuple[str, bool]:
     # what a container writes into its own layer lies in a directory of its host
     upper = next((option.removeprefix(_UPPER) for option in found.options if option.startswith(_UPPER)), "")
     with suppress(OSError):

@@ -1,0 +1,56 @@
+"""Files that a followed program has open for a moment only: whoever opens, writes, syncs and closes is told by file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from drivelab.cli import main
+from drivelab.model.system_calls import FILE_UNKNOWN
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
+
+SAVES = 300
+# saves as editors and package managers do it: by its whole name, from the directory of the program, and by a child
+SAVER = """
+import os, sys
+directory, count = sys.argv[1], int(sys.argv[2])
+def save(name, renamed):
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.write(file, b"x" * 100)
+    os.fsync(file)
+    os.close(file)
+    os.rename(name, renamed)
+for _ in range(count):
+    save(directory + "/whole.new", directory + "/whole")
+os.chdir(directory)
+os.mkdir("below")
+os.symlink("below", "link")
+for _ in range(count):
+    save("link/near.new", "near")
+if os.fork() == 0:
+    os.chdir("below")
+    for _ in range(count):
+        save("./child.new", "child")
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_files_that_are_open_for_a_moment_are_told_by_name(
+    mounted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    program = [sys.executable, "-c", SAVER, str(mounted), str(SAVES)]
+    assert main.run(["explain", "--path", str(mounted), "--json", "--command", "--", *program]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["calls_trace"]["source"], found["lost_events"]) == ("BPF", 0)
+    rows = pq.read_table(Path(found["directory"]) / "calls.parquet").to_pylist()
+    for path in (mounted / "whole.new", mounted / "below/near.new", mounted / "below/child.new"):
+        calls = [row["call"] for row in rows if row["file"] == str(path)]
+        assert calls == ["write", "fsync"] * SAVES, path
+    assert FILE_UNKNOWN not in found["left_out"]
