@@ -20,7 +20,7 @@ def test_an_option_that_a_followed_program_has_no_use_for_is_refused(drivelab: D
     assert "error[U004] --erase is for I/O that drivelab makes" in told.stderr
 
 
-@pytest.mark.provokes("R442", "R443", "R444", "R445", "R440", "U004", "U021")
+@pytest.mark.provokes("R442", "R443", "R444", "R445", "R440", "T101", "U004", "U021")
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -29,6 +29,7 @@ def test_an_option_that_a_followed_program_has_no_use_for_is_refused(drivelab: D
         (("--pid", "2"), "R442", "a thread of the kernel"),
         (("--container", "no-such-container"), "R442", "no container or control group no-such-container has"),
         (("--path", "{folder}/nobody"), "R443", "no program has"),
+        (("--path", "{folder}/missing"), "T101", "missing does not exist"),
         (("--path", "/dev/shm"), "R440", "no drive is known beneath"),
         (("--command", "--", "no-such-program"), "R444", "there is no program"),
         (("--path", "{folder}", "--command", "--", "true"), "R445", "made no call"),

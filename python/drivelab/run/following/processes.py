@@ -116,8 +116,10 @@ def processes_with(path: Path) -> list[int]:
     Raises
     ------
     DrivelabError
-        R443: there is none.
+        R443: there is none. T101: there is no such file.
     """
+    if not path.exists():
+        raise DrivelabError("T101", f"{path} does not exist", where=f"--path {path}")
     wanted = str(path.resolve())
     below = wanted.rstrip("/") + "/"
     found = []
