@@ -44,7 +44,7 @@ SlurmOption = Annotated[
     typer.Option(
         "--slurm",
         rich_help_panel=_PANEL,
-        help="Start hosts by srun, one for each node, and not over ssh; untried on a cluster.",
+        help="Start hosts by srun, one for each node, and not over ssh.",
     ),
 ]
 KeysOption = Annotated[

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,28 +18,21 @@ from drivelab.fleet.census import Census
 from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.clock import offset_of
+from drivelab.fleet.connections import HostConnections
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
-from drivelab.fleet.host import Joining
-from drivelab.fleet.starting import StartedHost, start_host
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import ENDED, NOT_TOLD, FleetItem, ItemPlan
 from drivelab.model.units import format_wait_ns
 from drivelab.plan.fleet import items_of_host, unmet_rules
 
-# processes that start hosts at once; all of them stay, and those of hosts that are off hold up nobody else for long
-_STARTED_AT_ONCE = 100
 _ASK_WITHIN_S = 60
 # of targets of one host, each by a command of its own
 _PLANNED_AT_ONCE, _PLAN_WITHIN_S = 4, 600
-# of the time to join, what the host itself tries for: the rest is to say why it could not
-_OWN_SHARE = 0.75
 # what makes dates of runs wrong
 _CLOCK_OFF_NS = 2_000_000_000
-# a file system that is unmounted, a drive that is trimmed
-_PUT_BACK_WITHIN_S = 120
 _INTERRUPTED = "the fleet was interrupted"
 
 
@@ -89,7 +81,7 @@ class Conductor:
         self.book = book
         self.centre = centre
         self.manner = manner
-        self._starts = asyncio.Semaphore(_STARTED_AT_ONCE)
+        self._connections = HostConnections(book, centre, manner)
         # several hosts may see one drive
         self._drives: dict[str, asyncio.Lock] = {}
         # set when the target of this name has said that it waits for its moment
@@ -155,7 +147,7 @@ class Conductor:
         """
         self.book.change_host(name, reason="")
         try:
-            async with self._connected(name):
+            async with self._connections.connected(name):
                 try:
                     await work(name)
                 except (HostGone, DrivelabError) as error:
@@ -183,55 +175,6 @@ class Conductor:
         for item in self.book.items_of(name):
             if item.state == "measuring":
                 self.change(item.key, state="cut_off", reason=reason)
-
-    @asynccontextmanager
-    async def _connected(self, name: str) -> AsyncIterator[None]:
-        """Have a host joined while the block runs."""
-        keys = self.manner.host_keys
-        if keys is None:
-            await self._wait_for(name, None)
-            yield
-            return
-        started: StartedHost | None = None
-        # who never joined has changed nothing
-        put_back_within_s = 0.0
-        try:
-            async with self._starts:
-                started = await self._start(name, keys[name])
-                await self._wait_for(name, started)
-            put_back_within_s = _PUT_BACK_WITHIN_S
-            yield
-        finally:
-            if started is not None:
-                await started.let_go(put_back_within_s)
-
-    async def _start(self, name: str, keys: Keys) -> StartedHost:
-        entry = self.book.fleet.hosts[name].entry
-        join_s = self.manner.join_s
-        joining = Joining(self.centre.address, name, keys, self.manner.silent_s, join_s * _OWN_SHARE)
-        return await start_host(self.manner.start_words(entry, name, int(join_s)), joining)
-
-    async def _wait_for(self, name: str, started: StartedHost | None) -> None:
-        """Return when a host has joined.
-
-        Raises
-        ------
-        HostGone
-            It will not.
-        """
-        waiting: dict[str, asyncio.Future[Any]] = {"joined": asyncio.ensure_future(self.centre.when_joined(name))}
-        if started is not None:
-            waiting["ended"] = asyncio.ensure_future(started.ended())
-        try:
-            await asyncio.wait(waiting.values(), timeout=self.manner.join_s, return_when=asyncio.FIRST_COMPLETED)
-            if waiting["joined"].done():
-                return
-            if started is not None and waiting["ended"].done():
-                raise HostGone(str(waiting["ended"].result()))
-            raise HostGone(f"it did not join within {format_wait_ns(self.manner.join_s * 1e9)}")
-        finally:
-            for one in waiting.values():
-                one.cancel()
 
     async def _measure_host(self, name: str) -> None:
         for planned in await self.foresee_host(name):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from drivelab.fleet.fingerprint import fingerprint
 from drivelab.fleet.host import Joining
-from drivelab.fleet.local_commands import failure_in_words
+from drivelab.fleet.slurm import is_queued
+from drivelab.fleet.start_failures import start_failure
 from drivelab.model.errors import DrivelabError
 
 _LINES_KEPT = 10
@@ -20,17 +21,28 @@ _LINE_BYTES_MAX = 1 << 20
 
 @dataclass(slots=True)
 class StartedHost:
-    """A host that was started, for as long as its connection lasts."""
+    """A host that was started, for as long as its connection lasts.
+
+    Attributes
+    ----------
+    process : asyncio.subprocess.Process
+        What starts it.
+    said : list of str
+        The last lines that this and the host have said.
+    is_queued : asyncio.Event
+        Set once it waits in Slurm's queue.
+    """
 
     process: asyncio.subprocess.Process
-    _said: list[str]
+    said: list[str]
+    is_queued: asyncio.Event
     _listening: asyncio.Task[None]
 
     async def ended(self) -> str:
         """Why its connection has ended, once it has."""
         code = await self.process.wait()
         await self._listening
-        return failure_in_words(code, self._said)
+        return start_failure(code, self.said)
 
     async def let_go(self, within_s: float) -> None:
         """Have it end, after it has put back what it changed; when the time is over, or this is cancelled, at once."""
@@ -88,10 +100,11 @@ async def start_host(words: Sequence[str], joining: Joining) -> StartedHost:
     with suppress(OSError):
         await process.stdin.drain()
     said: list[str] = []
-    return StartedHost(process, said, asyncio.ensure_future(_listen(process, said)))
+    queued = asyncio.Event()
+    return StartedHost(process, said, queued, asyncio.ensure_future(_listen(process, said, queued)))
 
 
-async def _listen(process: asyncio.subprocess.Process, said: list[str]) -> None:
+async def _listen(process: asyncio.subprocess.Process, said: list[str], queued: asyncio.Event) -> None:
     """Keep the last of what the command and the host say."""
     assert process.stderr is not None
     while True:
@@ -104,3 +117,5 @@ async def _listen(process: asyncio.subprocess.Process, said: list[str]) -> None:
         if line := raw.decode("utf-8", "replace").strip():
             said.append(line)
             del said[:-_LINES_KEPT]
+            if is_queued(line):
+                queued.set()
