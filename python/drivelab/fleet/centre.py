@@ -131,7 +131,8 @@ class Centre:
         address = self._addresses.get(host)
         if address is None:
             raise HostGone("it has left")
-        if self._scheduler is not None:
+        # what leads to a link-local address is called otherwise here
+        if self._scheduler is not None and "%" not in address:
             arguments = self._scheduler.security.get_connection_args("scheduler")
             # what is asked over the connection of all questions waits for others
             with suppress(OSError):

@@ -17,13 +17,13 @@ import ssl
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.extra import require_fleet_extra
 from drivelab.fleet.fingerprint import difference
-from drivelab.fleet.local_address import address_towards, host_part, place_of
+from drivelab.fleet.local_address import address_towards, as_seen_here, host_part, place_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.units import format_wait_ns
 
@@ -127,6 +127,7 @@ async def be_host(joining: Joining, joined: Callable[[], None], gone: Awaitable[
     ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     _end_on_signals(ended)
     over = {ended, *([asyncio.ensure_future(gone)] if gone is not None else [])}
+    joining = replace(joining, address=await as_seen_here(joining.address, _TRY_S))
     with own_scratch():
         worker = HostWorker(
             joining.address,

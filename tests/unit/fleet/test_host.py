@@ -14,7 +14,7 @@ from drivelab.fleet import host_tasks
 from drivelab.fleet.certificates import Keys, write_keys
 from drivelab.fleet.fingerprint import difference, fingerprint
 from drivelab.fleet.host import Joining, read_joining
-from drivelab.fleet.local_address import address_of, address_towards, place_of
+from drivelab.fleet.local_address import address_of, address_towards, as_seen_here, place_of
 from drivelab.fleet.local_commands import failure_in_words
 from drivelab.fleet.session import listening_at
 from drivelab.model.errors import DrivelabError
@@ -138,10 +138,32 @@ def test_an_address_without_a_port_is_refused(tmp_path: Path, capsys: pytest.Cap
 def test_our_address_is_the_one_on_the_way() -> None:
     assert address_towards("127.0.0.1") == address_of("lo") == "127.0.0.1"
     assert place_of("tls://[fe80::1]:8786") == ("fe80::1", 8786)
+    assert place_of("tls://[fe80::1%eth0]:8786") == ("fe80::1%eth0", 8786)
     for ask in (lambda: address_of("nosuchinterface0"), lambda: address_towards("host.invalid")):
         with pytest.raises(DrivelabError) as caught:
             ask()
         assert code_of(caught) == "F909"
+
+
+def test_an_interface_without_an_address_of_version_4_has_that_of_version_6(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "if_inet6"
+    table.write_text(
+        "fe800000000000000000000000860001 02 40 20 80 nowhere0\n"
+        "fd860003000000000000000000000001 02 40 00 80 nowhere0\n"
+        "fe800000000000000000000000860002 03 40 20 80 nowhere1\n"
+    )
+    monkeypatch.setattr("drivelab.fleet.local_address._ADDRESSES_V6", table)
+    assert (address_of("nowhere0"), address_of("nowhere1")) == ("fd86:3::1", "fe80::86:2%nowhere1")
+
+
+@pytest.mark.provokes("F909")
+def test_a_link_local_address_to_which_no_interface_leads_is_told() -> None:
+    assert asyncio.run(as_seen_here("tls://10.0.0.1:8786", 1)) == "tls://10.0.0.1:8786"
+    with pytest.raises(DrivelabError, match="no interface leads to") as caught:
+        asyncio.run(as_seen_here("tls://[fe80::86:99%elsewhere]:8786", 0.1))
+    assert code_of(caught) == "F909"
 
 
 @pytest.mark.parametrize(
