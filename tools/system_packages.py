@@ -99,6 +99,12 @@ TEST_TOOLS = (
     Tool("ssh-keygen", "openssh-client", "openssh-clients", "openssh"),
     Tool("sshd", "openssh-server", "openssh-server", "openssh"),
     Tool("faketime", "faketime", "libfaketime", "libfaketime"),
+    Tool("sudo", "sudo", "sudo", "sudo"),
+    # a cluster whose nodes are such hosts
+    Tool("munged", "munge", "munge", "munge"),
+    Tool("slurmctld", "slurmctld", "slurm-slurmctld", "slurm-llnl"),
+    Tool("slurmd", "slurmd", "slurm-slurmd", "slurm-llnl"),
+    Tool("srun", "slurm-client", "slurm", "slurm-llnl"),
     # programs that are explained while they work
     Tool("/usr/lib/postgresql/*/bin/postgres", "postgresql", "postgresql-server", "postgresql"),
     Tool("psql", "postgresql-client", "postgresql", "postgresql"),

@@ -8,7 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ class Host:
         Of its namespace.
     folder : Path
         Its runs, its state, and the program that starts drivelab there.
+    keys : mapping of str to object
+        What else ``hosts.toml`` says of it.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Host:
     targets: Sequence[str] = ()
     environment: dict[str, str] = field(default_factory=dict)
     command: str = ""
+    keys: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def runs(self) -> Path:
@@ -83,7 +86,11 @@ class Host:
         wrapper.write_text(_WRAPPER.format(exports=exports, python=sys.executable))
         wrapper.chmod(0o755)
         rules = ", ".join(f'{{ name = "{name}" }}' for name in self.drives)
-        told = {"address": self.address, "drivelab": self.command or str(wrapper), "targets": list(self.targets)}
+        told = {
+            "address": self.address,
+            "drivelab": self.command or str(wrapper),
+            "targets": list(self.targets),
+        } | self.keys
         return "".join(
             (f"[hosts.{self.name}]\n", *(f"{key} = {json.dumps(value)}\n" for key, value in told.items()))
         ) + (f"drives = [{rules}]\n" if rules else "")
@@ -110,6 +117,8 @@ class Fleet:
         self.hosts: dict[str, Host] = {}
         self.erasable: list[str] = []
         self._asking: subprocess.Popen[bytes] | None = None
+        # as whom, and with which view of this machine
+        self.starting: Callable[[list[str]], list[str]] = list
         self.small = folder / "small.toml"
         self.small.write_text(SMALL)
         self.environment = {
@@ -124,8 +133,16 @@ class Fleet:
         """Have a setting of real drives changed, too, and so many of the 100 writes of a trial made in a second."""
         self.small.write_text(SMALL + _VARIED.format(per_s=per_s))
 
-    def add(self, number: int, *, drives: Sequence[str] = (), targets: Sequence[str] = (), command: str = "") -> Host:
-        """A host with drives by their names, or other targets."""
+    def add(
+        self,
+        number: int,
+        *,
+        drives: Sequence[str] = (),
+        targets: Sequence[str] = (),
+        command: str = "",
+        **keys: object,
+    ) -> Host:
+        """A host with drives by their names, or other targets, and further keys of its entry."""
         name = f"host{number}"
         folder = self.folder / name
         (folder / "scratch").mkdir(parents=True)
@@ -135,15 +152,15 @@ class Fleet:
             "XDG_STATE_HOME": str(folder / "state"),
             "DRIVELAB_SCRATCH": str(folder / "scratch"),
         }
-        address = self.network.host_address(number)
-        host = Host(name, number, address, folder, drives, targets, environment, command)
+        address = self.network.called(number)
+        host = Host(name, number, address, folder, drives, targets, environment, command, keys)
         self.hosts[name] = host
         self.erasable += [f"{name}:{drive}" for drive in drives]
         return host
 
     def words(self, *arguments: str) -> list[str]:
         """A command of ``drivelab fleet`` as whoever asks starts it."""
-        return self.network.inside(None, [sys.executable, "-m", "drivelab", "fleet", *arguments])
+        return self.network.inside(None, self.starting([sys.executable, "-m", "drivelab", "fleet", *arguments]))
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start a command; what it says goes to a file, which takes any amount."""

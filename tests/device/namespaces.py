@@ -27,7 +27,7 @@ MaxStartups 100
 _SSH = """#!/bin/sh
 exec {ssh} -F none -i {folder}/user_key -o IdentitiesOnly=yes -o UserKnownHostsFile={folder}/known_hosts "$@"
 """
-# without these every sshd says that it cannot separate privileges
+# without it every sshd says that it cannot separate privileges; it stays, since other networks may need it
 _RUN_SSHD = Path("/run/sshd")
 
 
@@ -48,7 +48,6 @@ class Network:
         self.asking = f"{self._prefix}-a"
         self.address = ADDRESS.format(1)
         self._sshds: dict[int, subprocess.Popen[bytes]] = {}
-        self._made_run_sshd = not _RUN_SSHD.exists()
         _RUN_SSHD.mkdir(exist_ok=True)
         try:
             self._make_namespaces()
@@ -69,10 +68,19 @@ class Network:
         """The address of a host."""
         return ADDRESS.format(number + 10)
 
+    def called(self, number: int) -> str:
+        """What the ``address`` of a host says."""
+        return self.host_address(number)
+
+    def sshd_lines(self, _number: int) -> str:
+        """What else the configuration of a host's sshd says."""
+        return ""
+
     def start_sshd(self, number: int) -> None:
         """Let a host be reached."""
         config = self.folder / f"sshd-{number}.conf"
-        config.write_text(_SSHD.format(address=self.host_address(number), folder=self.folder))
+        lines = _SSHD.format(address=self.host_address(number), folder=self.folder)
+        config.write_text(lines + self.sshd_lines(number))
         command = [find_program("sshd") or "sshd", "-D", "-e", "-f", str(config)]
         with (self.folder / f"sshd-{number}.log").open("ab") as log:
             self._sshds[number] = subprocess.Popen(self.inside(number, command), stderr=log, start_new_session=True)
@@ -85,7 +93,7 @@ class Network:
 
     def set_cable(self, number: int, state: str) -> None:
         """Pull the cable of a host out (``down``), so that no packet says so, or plug it in again (``up``)."""
-        _ip(f"link set c{number} {state}", namespace=self.asking)
+        change_network(f"link set c{number} {state}", namespace=self.asking)
 
     def inside(self, number: int | None, command: list[str]) -> list[str]:
         """A command as it is started on a host; None is whoever asks."""
@@ -110,21 +118,21 @@ class Network:
         for sshd in self._sshds.values():
             sshd.wait()
         there = {path.name for path in Path("/run/netns").glob(f"{self._prefix}-*")}
-        _ip("\n".join(f"netns del {name}" for name in names if name in there))
-        if self._made_run_sshd:
-            _RUN_SSHD.rmdir()
+        change_network("\n".join(f"netns del {name}" for name in names if name in there))
 
     def _make_namespaces(self) -> None:
-        _ip("\n".join(f"netns add {name}" for name in [self.asking, *map(self.namespace, range(self._count))]))
+        change_network(
+            "\n".join(f"netns add {name}" for name in [self.asking, *map(self.namespace, range(self._count))])
+        )
         lines = ["link set lo up", "link add bridge type bridge", "link set bridge up"]
         lines.append(f"address add {self.address}/24 dev bridge")
         for number in range(self._count):
             lines.append(f"link add c{number} type veth peer name cable netns {self.namespace(number)}")
             lines.append(f"link set c{number} master bridge up")
-        _ip("\n".join(lines), namespace=self.asking)
+        change_network("\n".join(lines), namespace=self.asking)
         for number in range(self._count):
             own = f"link set lo up\naddress add {self.host_address(number)}/24 dev cable\nlink set cable up"
-            _ip(own, namespace=self.namespace(number))
+            change_network(own, namespace=self.namespace(number))
 
     def _make_keys(self) -> None:
         for name in ("host_key", "user_key"):
@@ -150,7 +158,8 @@ def until(is_so: Callable[[], object], what: str) -> None:
         time.sleep(0.02)
 
 
-def _ip(lines: str, *, namespace: str | None = None) -> None:
+def change_network(lines: str, *, namespace: str | None = None) -> None:
+    """Have ip do what lines say, in a namespace."""
     command = ["ip", *(["-n", namespace] if namespace else []), "-batch", "-"]
     answer = subprocess.run(command, input=lines, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr

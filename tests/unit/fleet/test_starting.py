@@ -16,7 +16,7 @@ from drivelab.fleet.conduct import Manner
 from drivelab.fleet.connections import HostConnections
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.record import new_fleet
-from drivelab.fleet.slurm import taken_by_slurm
+from drivelab.fleet.slurm import queue_in_words, taken_by_slurm
 from drivelab.fleet.start_failures import start_failure
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
@@ -181,6 +181,16 @@ def test_a_host_that_never_joins_is_told_with_what_it_waits_for(
     with pytest.raises(HostGone) as caught:
         in_own_loop(work())
     assert str(caught.value) == f"it did not join within 2 s{told}"
+
+
+def test_a_job_is_known_to_wait_where_slurm_does_not_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = [
+        "srun: Required node not available (down, drained or reserved)",
+        "srun: job 17 queued and waiting for resources",
+    ]
+    assert in_own_loop(queue_in_words(said, "one")) == "job 17 waits in Slurm's queue"
+    assert in_own_loop(queue_in_words(["joined"], "one")) == ""
 
 
 def test_what_was_cut_off_has_the_reason_of_slurm(tmp_path: Path) -> None:
