@@ -52,13 +52,14 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
     -------
     TrialSummary
         Latencies without a prefix are those of the operation that the trial is
-        about; other operations have theirs (``sync_total_latency_ns_p99``).
+        about; other operations have theirs (``sync_total_latency_ns_p99``), and so have all
+        operations on files where several are done by turns.
         ``iops`` and ``throughput_bytes_per_s`` are over all reads, writes and
         trims; what is read and written back counts once. What was not measured is left out.
     """
     main = main_operation(measured)
     estimates = _rates(measured)
-    estimates |= _latencies(measured, main, "")
+    estimates |= _latencies(measured, main, f"{main}_" if measured.mixes_file_operations else "")
     others = [operation for operation, latency in measured.histograms if latency == "total" and operation != main]
     for operation in others:
         estimates |= _latencies(measured, operation, f"{operation}_")

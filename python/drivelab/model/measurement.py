@@ -148,6 +148,11 @@ class Measurement:
 
         return tuple(map(alone, self.engine.get("jobs") or ()))
 
+    @property
+    def mixes_file_operations(self) -> bool:
+        """Whether several operations on files are done by turns: their rate is one, their latencies are not."""
+        return self.workload.tree is not None and len(self.workload.operations) > 1
+
     def operation_count(self, operation: str) -> int:
         """Completed I/Os of one operation in the measured window."""
         return int(self.engine["operations"].get(operation, {}).get("count", 0))

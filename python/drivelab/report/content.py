@@ -130,8 +130,9 @@ class TrialContent:
 
     @property
     def histogram(self) -> Histogram:
-        """The latencies that the trial is about; empty when nothing completed."""
-        return self.histograms.get((self.operation, self.latency), EMPTY)
+        """The latencies that the trial is about; empty when nothing completed, or it is about several operations."""
+        of_one = f"{self.operation}_{self.latency}_latency_ns_mean"
+        return EMPTY if of_one in self.estimates else self.histograms.get((self.operation, self.latency), EMPTY)
 
     @property
     def group(self) -> str:

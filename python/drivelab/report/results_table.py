@@ -165,7 +165,9 @@ def _cell(trial: TrialContent, header: Header, units: Mapping[str, DisplayUnit],
     if not trial.histogram.total_count and header.key in ("count", "max") and trial.part_of:
         return NumberCell("", marks=marks)
     if header.key == "count":
-        return NumberCell(count_text(trial.histogram.total_count), marks=marks)
+        # of several operations on files no latencies are told, but how many there were
+        count = trial.histogram.total_count or int(trial.row.get("operation_count") or 0)
+        return NumberCell(count_text(count), marks=marks)
     if header.key == "max":
         if not trial.histogram.total_count:
             return NumberCell("–", marks=marks)

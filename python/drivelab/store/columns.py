@@ -50,7 +50,11 @@ TRIAL_COLUMNS = (
     Column("repeat", "int32", "which repeat of its combination of factors, from 1"),
     Column("started_utc", "string", "when the trial was begun, ISO 8601"),
     Column("operation", "string", "the operation that the trial is about"),
-    Column("operation_count", "int64", "I/Os of that operation completed in the measured window"),
+    Column(
+        "operation_count",
+        "int64",
+        "I/Os of that operation completed in the measured window; of a mix of operations on files all",
+    ),
     Column("bytes", "int64", "bytes they moved"),
     Column("error_count", "int64", "I/Os of any operation that failed"),
     Column("measured_ns", "int64", "length of the measured window"),

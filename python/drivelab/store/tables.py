@@ -184,6 +184,8 @@ def _counted(measured: Measurement, summary: TrialSummary) -> dict[str, Any]:
     operations = measured.engine["operations"]
     # the sync call and the durable write move no bytes of their own: their data are the writes'
     own = operations.get("write" if summary.operation in _SYNC_OPERATIONS else summary.operation, {})
+    if measured.mixes_file_operations:
+        own = {key: sum(each.get(key, 0) for each in operations.values()) for key in ("count", "bytes")}
     # a program that does not tell a count has not told that there is none
     nothing = None if is_imported(measured) else 0
     return {
