@@ -7,6 +7,7 @@ refused when its columns would take more than a share of the memory there is.
 
 from __future__ import annotations
 
+import functools
 import os
 import resource
 from collections.abc import Iterator, Sequence
@@ -229,6 +230,13 @@ def joined_key(path: Path, key: bytes) -> bytes | None:
     """
     with suppress(FileNotFoundError), damage_told(path):
         require_regular(path)
-        with pq.ParquetFile(path) as file:
-            return bytes((file.metadata.metadata or {}).get(key, b""))
+        facts = path.stat()
+        return _key_of_version(path, key, facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size)
     return None
+
+
+# asked twice for every reading of a table, and a report reads each a dozen times
+@functools.lru_cache(maxsize=1024)
+def _key_of_version(path: Path, key: bytes, *_version: int) -> bytes:
+    with pq.ParquetFile(path) as file:
+        return bytes((file.metadata.metadata or {}).get(key, b""))

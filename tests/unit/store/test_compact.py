@@ -248,3 +248,16 @@ def test_damage_anywhere_in_a_whole_file_is_an_error(writer: RunWriter, make_tri
     expected = open_run(writer.directory).intervals
     assert all(rows.equals(expected) for rows in harmless)
     assert len(harmless) < len(whole) / 41 / 2
+
+
+def test_what_a_whole_file_has_joined_is_asked_again_of_another_file(tmp_path: Path) -> None:
+    whole = tmp_path / layout.TRIALS
+    assert parts.joined_generation(whole) is None
+    # of the same size, in the place of the one before, as a writer leaves it
+    for generation in (b"3", b"4"):
+        rows = pa.table({"trial": ["a"]}).replace_schema_metadata({parts.JOINED_KEY: generation})
+        pq.write_table(rows, tmp_path / "new")
+        (tmp_path / "new").replace(whole)
+        assert parts.joined_generation(whole) == int(generation)
+    whole.unlink()
+    assert parts.joined_generation(whole) is None
