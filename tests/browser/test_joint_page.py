@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
@@ -43,6 +43,7 @@ class OpenedPage:
     def __init__(self, page: Page, path: Path) -> None:
         self.page = page
         self.log = PageLog(page)
+        self.is_unfolded = False
         page.goto(path.as_uri())
         self.wait()
 
@@ -57,6 +58,7 @@ class OpenedPage:
         """Open everything that is folded, and wait for its figures."""
         self.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         self.wait()
+        self.is_unfolded = True
 
 
 def hostile() -> Joint:
@@ -97,25 +99,27 @@ def open_page(chromium: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]
     """Opens a report, offline: ``open_page(name, width=..., scheme="dark", fresh=True)``.
 
     The same page is given to every test that asks for it with the same words, unless it wants a fresh one, which it
-    may change; ``unfolded=True`` is one of which everything is open.
+    may change; with ``unfolded=True`` everything in it has been opened, and who wants it folded later gets another.
     """
     opened: dict[tuple[object, ...], OpenedPage] = {}
+    contexts: list[BrowserContext] = []
 
     def make(
         name: str, *, width: int = 1440, scheme: str = "light", unfolded: bool = False, fresh: bool = False
     ) -> OpenedPage:
-        key = (name, width, scheme, unfolded, len(opened) if fresh else None)
-        if key not in opened:
+        key = (name, width, scheme, len(opened) if fresh else None)
+        if key not in opened or (opened[key].is_unfolded and not unfolded):
             size = {"width": width, "height": 900}
             context = chromium.new_context(viewport=size, color_scheme=scheme, offline=True)  # type: ignore[arg-type]
+            contexts.append(context)
             opened[key] = OpenedPage(context.new_page(), reports[name])
-            if unfolded:
-                opened[key].open_all()
+        if unfolded and not opened[key].is_unfolded:
+            opened[key].open_all()
         return opened[key]
 
     yield make
-    for one in opened.values():
-        one.page.context.close()
+    for context in contexts:
+        context.close()
 
 
 @pytest.mark.parametrize(("name", "width"), AT_WIDTHS)
@@ -138,7 +142,7 @@ def test_nothing_is_clipped_asked_for_or_complained_about(open_page: OpenPage, n
 
 @pytest.mark.parametrize(("name", "width"), AT_WIDTHS)
 def test_words_inside_figures_are_not_cut_off(open_page: OpenPage, name: str, width: int) -> None:
-    page = open_page(name, width=width).page
+    page = open_page(name, width=width, unfolded=True).page
     beyond = page.evaluate(
         """() => [...document.querySelectorAll(".plot")].flatMap((plot) => {
           const right = plot.getBoundingClientRect().right;
@@ -183,13 +187,20 @@ def test_folded_figures_wait_until_they_are_opened(open_page: OpenPage) -> None:
 @pytest.mark.parametrize("name", ["runs", "page"])
 def test_behind_every_figure_is_a_table_and_every_link_saves_a_csv(open_page: OpenPage, name: str) -> None:
     page = open_page(name, width=390, unfolded=True).page
-    figures = page.locator("figure")
-    assert figures.count() > 0
-    for figure in figures.all():
-        assert figure.locator("table.data tbody tr").first.is_visible()
-        assert figure.locator("a[download*='.csv']").count() == 1
-    for block in page.locator(".table-block").all():
-        assert block.locator("a[download*='.csv']").count() == 1
+    figures = page.locator("figure").evaluate_all(
+        """(found) => found.map((figure) => {
+          const row = figure.querySelector("table.data tbody tr");
+          const box = row.getBoundingClientRect();
+          const isSeen = box.width > 0 && box.height > 0 && getComputedStyle(row).visibility === "visible";
+          return [isSeen, figure.querySelectorAll("a[download*='.csv']").length];
+        })"""
+    )
+    assert figures
+    assert all(figure == [True, 1] for figure in figures)
+    blocks = page.locator(".table-block").evaluate_all(
+        """(found) => found.map((block) => block.querySelectorAll("a[download*='.csv']").length)"""
+    )
+    assert all(count == 1 for count in blocks)
     first = page.locator("a[download]").first
     with page.expect_download() as waiting:
         first.click()

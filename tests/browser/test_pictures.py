@@ -13,6 +13,7 @@ from drivelab.reference.load import load_reference, reference_names
 from drivelab.report.card.content import Card, card_of
 from drivelab.report.card.drawing import HEIGHT_PX, WIDTH_PX, card_svg
 from drivelab.report.card.rows import ROWS_MAX, Row, Rows
+from drivelab.report.figures.figure import Plot
 from drivelab.report.joint_of import joint_of
 from drivelab.report.named_figures import named_figures
 from drivelab.report.placed import WIDTHS_PX
@@ -81,11 +82,18 @@ def test_no_text_leaves_the_card_or_meets_another(chromium: Browser) -> None:
         assert (outside, overlapping(boxes)) == ([], []), card.title
 
 
-@pytest.mark.parametrize("width", WIDTHS_PX)
-def test_no_word_of_a_figure_leaves_it_or_meets_another(chromium: Browser, width: int) -> None:
+@pytest.fixture(scope="module")
+def plots() -> list[tuple[str, Plot]]:
+    """Each plot of the golden runs and of the published pages, with the name of its figure."""
     joints = [golden_joint(path.name) for path in sorted(GOLDEN.iterdir())]
     joints.append(joint_of([], [load_reference(name) for name in reference_names()]))
-    plots = [(one.name, plot) for joint in joints for one in named_figures(joint) for plot in one.figure.plots]
+    return [(one.name, plot) for joint in joints for one in named_figures(joint) for plot in one.figure.plots]
+
+
+@pytest.mark.parametrize("width", WIDTHS_PX)
+def test_no_word_of_a_figure_leaves_it_or_meets_another(
+    chromium: Browser, plots: list[tuple[str, Plot]], width: int
+) -> None:
     drawings = [draw(plot, width, colours=page_colours()) for _, plot in plots]
     wrong = []
     for (name, _), drawing, boxes in zip(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "golden"))
 
@@ -36,14 +37,16 @@ OpenPage = Callable[..., "OpenedPage"]
 class OpenedPage:
     """A report in a browser, and everything it complained about or asked for."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, path: Path) -> None:
         self.page = page
         self.log = PageLog(page)
+        self.is_unfolded = False
+        page.goto(path.as_uri())
+        page.wait_for_selector(DRAWN, state="attached")
 
-    def open(self, path: Path) -> None:
-        """Open the file and what is folded of its figures, and wait until all of them are drawn."""
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector(DRAWN, state="attached")
+    def unfold(self) -> None:
+        """Open what is folded of the figures, and wait until all of them are drawn."""
+        self.is_unfolded = True
         self.page.evaluate(f"document.querySelectorAll('{FOLDED}').forEach((fold) => fold.open = true)")
         self.page.wait_for_function(f"() => !document.querySelector('{FOLDED} .plot:not([data-drawn])')")
 
@@ -72,38 +75,31 @@ def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
 
     The same page is given to every test that asks for it with the same words,
     unless it wants a fresh one, which it may change; ``is_mobile`` is a telephone.
+    What is folded of its figures is open unless ``folded=True``.
     """
     opened: dict[tuple[object, ...], OpenedPage] = {}
+    contexts: list[BrowserContext] = []
 
-    def make(
-        name: str, *, width: int = 1440, scheme: str = "light", is_mobile: bool = False, fresh: bool = False
-    ) -> OpenedPage:
-        key = (name, width, scheme, is_mobile, len(opened) if fresh else None)
-        if key not in opened:
-            context = browser.new_context(
-                viewport={"width": width, "height": 900},
-                color_scheme=scheme,  # type: ignore[arg-type]
-                offline=True,
-                has_touch=is_mobile,
-                is_mobile=is_mobile,
-            )
-            opened[key] = OpenedPage(context.new_page())
-            opened[key].open(reports[name])
+    def make(name: str, *, folded: bool = False, fresh: bool = False, **look: Any) -> OpenedPage:
+        look = {"width": 1440, "scheme": "light", "is_mobile": False} | look
+        key = (name, *look.values(), len(opened) if fresh else None)
+        if key not in opened or (folded and opened[key].is_unfolded):
+            size = {"width": look["width"], "height": 900}
+            touch = {"has_touch": look["is_mobile"], "is_mobile": look["is_mobile"]}
+            contexts.append(browser.new_context(viewport=size, color_scheme=look["scheme"], offline=True, **touch))
+            opened[key] = OpenedPage(contexts[-1].new_page(), reports[name])
+        if not folded and not opened[key].is_unfolded:
+            opened[key].unfold()
         return opened[key]
 
     yield make
-    for page in opened.values():
-        page.page.context.close()
+    for context in contexts:
+        context.close()
 
 
 @pytest.mark.parametrize("name", sorted({*RUNS} - {"explained-appends"}))
-def test_one_picture_stands_before_the_numbers_and_all_others_are_folded(
-    browser: Browser, reports: dict[str, Path], name: str
-) -> None:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True)
-    page = context.new_page()
-    page.goto(reports[name].as_uri())
-    page.wait_for_selector(DRAWN, state="attached")
+def test_one_picture_stands_before_the_numbers_and_all_others_are_folded(open_page: OpenPage, name: str) -> None:
+    page = open_page(name, folded=True).page
     first = page.locator("figure:visible").first
     assert (first.locator("h3").text_content() or "").startswith("Figure 1. ")
     order = "document.querySelector('.hero').compareDocumentPosition(document.querySelector('#numbers'))"
@@ -113,7 +109,6 @@ def test_one_picture_stands_before_the_numbers_and_all_others_are_folded(
     # opened by a finding about the course of a trial, if at all
     kept_open = page.locator(f"{FOLDED}[open] figure").evaluate_all("found => found.map((one) => one.id)")
     assert {*kept_open} <= {"latency-over-time", "throughput-over-time"}
-    context.close()
 
 
 @pytest.mark.parametrize("name", RUNS)
