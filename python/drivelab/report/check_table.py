@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from drivelab.model.check_trials import PROBE
@@ -19,6 +19,8 @@ from drivelab.report.reported_findings import ReportedFinding
 
 # so many trials with numbers of their own have a footnote each; more of them share one with the range of the numbers
 _APART_MAX = 3
+# so many trials of a footnote are named
+_NAMED_MAX = 2
 # so many times as large as the least is no number beside it
 _TIMES_MAX = 4.0
 # what the numbers say themselves: see `lasting_words`
@@ -102,6 +104,20 @@ def footnotes(
         else:
             found += [replace(one, number=1, says=(said,)) for said in apart]
     return _numbered(found)
+
+
+def whose_words(note: ReportedFinding, labels: Mapping[str, str]) -> str:
+    """The trials that a footnote is about, in brackets; empty where they are so many that marks alone tell.
+
+    Parameters
+    ----------
+    labels : mapping of str to str
+        What each trial is called in the tables, by its name.
+    """
+    if note.trials and not note.number:
+        return " (all trials)"
+    names = [label for name, label in labels.items() if name in note.trials]
+    return f" ({' and '.join(names)})" if 0 < len(names) <= _NAMED_MAX else ""
 
 
 def _numbered(notes: Sequence[ReportedFinding]) -> list[ReportedFinding]:

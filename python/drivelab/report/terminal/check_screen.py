@@ -27,6 +27,7 @@ from drivelab.report.check_table import (
     shape_of,
     short_label,
     that_fit,
+    whose_words,
 )
 from drivelab.report.content import ReportContent, TrialContent
 from drivelab.report.headline import (
@@ -335,7 +336,7 @@ class _Writer:
 
         for one in self._notes[: self._notes_max]:
             sign = one.mark if one.number else one.sign
-            where = " (all trials)" if one.trials and not one.number else ""
+            where = self._clean(whose_words(one, self._labels))
             text = f"not to be trusted: {one.text}" if one.severity == "invalid" else one.text
             said = one_line(text, self._width - len(sign) - 1 - len(where), self._plain)
             yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")

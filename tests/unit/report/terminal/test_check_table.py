@@ -152,6 +152,17 @@ def test_what_holds_for_every_trial_marks_none(whole: ReportContent) -> None:
     assert not any("!2" in line for line in lines)
 
 
+def test_a_warning_names_the_trials_that_it_is_about(whole: ReportContent) -> None:
+    one = Finding("cliff", "warning", "throughput fell", "random-read-qd8")
+    alike = [Finding("drift", "warning", "it rose", name) for name in ("sync-write-2300", "sync-write-512")]
+    reads = [trial.name for trial in whole.trials if trial.operation == "read"]
+    many = [Finding("stall", "warning", "a stall", name) for name in reads[:3]]
+    lines = [" ".join(line.split()) for line in shown(replace(whole, findings=reported([one, *alike, *many])))]
+    assert any(line.endswith("throughput fell (random 4 KiB read, QD8)") for line in lines)
+    assert any(line.endswith("it rose (512 B appended and 2300 B appended)") for line in lines)
+    assert any(line.endswith("a stall") for line in lines)
+
+
 def test_a_bound_is_no_number(whole: ReportContent, make_estimate: MakeEstimate) -> None:
     bound = {"total_latency_ns_p50": make_estimate(None, 900_000, None), "iops": make_estimate(None, None, None, "1/s")}
     only = trial("sync-write-512", "512 B appended + fdatasync", "durable_write", bound)
