@@ -10,6 +10,9 @@ from drivelab.model.metric import metric_of
 from drivelab.model.plain import Plain
 from drivelab.model.units import format_quantity
 
+# so far apart the same load seldom lies on a drive that stays the same
+WIDE_FROM = 2.0
+
 
 def percent_change(ratio: float) -> str:
     """A ratio as a change: ``+3 %``."""
@@ -71,6 +74,12 @@ class ReferenceDrift(Plain):
     is_large: bool
     invalid_trials: int = 0
     step: ReferenceStep | None = None
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it ended so far from where it began that this is told, though few values don't rule out chance."""
+        ratio = self.ratio.value if self.is_beyond_noise is None and not self.invalid_trials else None
+        return ratio is not None and not 1 / WIDE_FROM < ratio < WIDE_FROM
 
     @property
     def text(self) -> str:

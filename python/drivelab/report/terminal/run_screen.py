@@ -178,8 +178,9 @@ def _below(group: Sequence[CombinationResult]) -> list[RenderableType]:
 
 
 def with_drifts(answer: RunAnswer, findings: Sequence[FindingLine]) -> list[FindingLine]:
-    """The findings, before them by how much the reference drifted where that is more than chance, in short."""
-    drifts = [FindingLine("warning", one.text, code=DRIFT) for one in answer.drifts if one.is_large]
+    """The findings, before them by how much the reference moved, where that is large or may well be, in short."""
+    moved = [one for one in answer.drifts if one.is_large or one.is_wide]
+    drifts = [FindingLine("warning", one.text, code=DRIFT) for one in moved]
     return [*drifts, *(one for one in findings if not drifts or one.code != DRIFT)]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from drivelab.analyse.reference_drift import ReferenceValue, reference_drift
 from drivelab.cli.main import run
 from drivelab.cli.run_results import print_screen
 from drivelab.model.errors import EXIT_OK, EXIT_USAGE
@@ -61,6 +63,14 @@ def test_a_drift_that_is_a_finding_too_is_told_once() -> None:
     found = [FindingLine("warning", "the reference did not stay the same", code="reference-drift")]
     (line,) = with_drifts(answer, [*found])
     assert "+28 %" in line.text
+
+
+@pytest.mark.parametrize(("last", "is_told"), [(956.0, True), (20_000.0, True), (5_000.0, False)])
+def test_a_reference_that_ended_far_from_its_beginning_is_told_though_three_are_few(last: float, is_told: bool) -> None:
+    values = [ReferenceValue(value) for value in (7392.0, 747.0, last)]
+    answer = replace(golden_answer(SCAN.name), drifts=(reference_drift("sda", "create", "iops", values),))
+    told = [one.text for one in with_drifts(answer, [])]
+    assert [text.startswith("the reference: I/Os per second 7 390, then ") for text in told] == [True] * is_told
 
 
 def test_no_warning_is_cut_within_a_word() -> None:
