@@ -24,6 +24,7 @@ _LEVELS_MAX = 4
 _WORKLOADS_WITH_LEVELS = 2
 # of as many levels as these the numbers of one are no answer
 _LEVELS_WITH_A_LEAD = 3
+_FAR_APART = 2.0
 # "and 4 more"
 _WORDS_OF_REST = 3
 # what stands before the first workload of each kind that is not the first of all
@@ -235,13 +236,16 @@ def _verdict_of_pairs(
     judged = _judged(answer, factor)
     if not judged:
         return "", False
-    names = [level_text(factor, one.levels.get(factor, "")) for one in groups[0]]
+    levels = [one.levels.get(factor, "") for one in groups[0]]
     winners = [of[0] for of in map(_ranked, groups) if _is_ahead(of, factor, judged)]
-    won = Counter(level_text(factor, one.levels.get(factor, "")) for one in winners).most_common()
+    won = Counter(one.levels.get(factor, "") for one in winners).most_common()
     if not won:
+        first, *others = levels
+        names = [levels_phrase({factor: first}), *(_without_factor(factor, level) for level in others)]
         return f"{capitalised(names_in_words(names))} are not told apart {in_any_of(len(groups), noun)}", True
-    (leader, most), *slower = won
-    other = next(name for name in names if name != leader)
+    (best, most), *slower = won
+    leader = levels_phrase({factor: best})
+    other = next(_without_factor(factor, level) for level in levels if level != best)
     count = f"all {most}" if most == len(groups) else f"{most} of {len(groups)}"
     where = f" ({name_in(winners[0].label)})" if len(winners) == 1 else ""
     behind = "".join(f", slower in {count}" for _, count in slower)
@@ -327,11 +331,12 @@ def _durability(one: CombinationResult) -> int:
 
 
 def _differ(members: Sequence[CombinationResult]) -> bool:
-    """Whether some level is apart from the first by more than the scatter."""
+    """Whether some level is apart from the first by more than the scatter, or so far that a span would hide it."""
     first, *others = members
     metric = first.judged_metric
     return any(
-        are_apart(first.metrics[metric].estimate, one.metrics[metric].estimate, (first.trial_count, one.trial_count))
+        times_apart(_median(first), _median(one)) >= _FAR_APART
+        or are_apart(first.metrics[metric].estimate, one.metrics[metric].estimate, (first.trial_count, one.trial_count))
         for one in others
     )
 

@@ -135,6 +135,12 @@ def test_of_two_levels_in_many_workloads_it_is_said_first_which_is_faster_and_in
     rows = [replace(one, is_durable=True) for one in rows]
     both = [replace(one, verdict="matters") for one in unsettled[:2]]
     assert said(*both, *unsettled[2:]).startswith("ext4 is faster than xfs in 1 of 3 workloads, slower in 1: median")
+    # a number alone names nothing
+    jobs = {"ext4": "1", "xfs": "4"}
+    effects = [replace(one, factor="job_count", level="4", baseline="1") for one in unsettled]
+    rows = [replace(one, levels={"job_count": jobs[one.levels["filesystem"]]}) for one in rows]
+    rows[1] = replace(rows[1], metrics=row(1e6).metrics)
+    assert said(*effects).startswith("Job count 1 and 4 are not told apart in any of 3 workloads: median latency etcd")
 
 
 def _ratio(value: float) -> tuple[Estimate, tuple[float, ...]]:
@@ -168,6 +174,14 @@ def test_levels_that_nothing_tells_apart_are_told_as_one_span_and_others_by_the_
         wide = RepeatedMetric(5.16e8, 2.75e8, highest, "B/s", 3)
         return [replace(one, metrics={THROUGHPUT: wide}) if one.levels["count"] == "500" else one for one in found]
 
+    # a span would hide that one level is several times the other, however few repeats there were
+    far = [
+        replace(one, metrics={THROUGHPUT: RepeatedMetric(2.32e9, 2.75e8, 4.3e9, "B/s", 2)})
+        if one.levels["count"] == "500"
+        else one
+        for one in rows(1.0)
+    ]
+    assert told(*far)[0].startswith("100 I/Os and 500 I/Os: plain 290 MB/s and 2.32 GB/s; synced ")
     assert told(*rows(1.07e9)) == ["Plain 290 to 516 MB/s; synced 290 to 516 MB/s; direct 290 to 516 MB/s."]
     apart = [replace(one, metrics=row(one.metrics[THROUGHPUT].median, metric=THROUGHPUT).metrics) for one in rows(1.0)]
     assert told(*apart) == [
