@@ -336,9 +336,11 @@ class _Writer:
 
         for one in self._notes[: self._notes_max]:
             sign = one.mark if one.number else one.sign
-            where = self._clean(whose_words(one, self._labels))
+            room, where = self._width - len(sign) - 1, self._clean(whose_words(one, self._labels))
+            # what is wrong comes first; the mark tells where
+            where = where if 2 * len(where) <= room else ""
             text = f"not to be trusted: {one.text}" if one.severity == "invalid" else one.text
-            said = one_line(text, self._width - len(sign) - 1 - len(where), self._plain)
+            said = one_line(text, room - len(where), self._plain)
             yield Text.assemble((sign, _STYLES[one.severity]), f" {said}{where}")
         if left_out := self._notes[self._notes_max :]:
             void = " ".join(one.mark for one in left_out if one.number and one.severity == "invalid")
