@@ -160,9 +160,9 @@ def test_an_interface_without_an_address_of_version_4_has_that_of_version_6(
 
 @pytest.mark.provokes("F909")
 def test_a_link_local_address_to_which_no_interface_leads_is_told() -> None:
-    assert asyncio.run(as_seen_here("tls://10.0.0.1:8786", 1)) == "tls://10.0.0.1:8786"
+    assert in_own_loop(as_seen_here("tls://10.0.0.1:8786", 1)) == "tls://10.0.0.1:8786"
     with pytest.raises(DrivelabError, match="no interface leads to") as caught:
-        asyncio.run(as_seen_here("tls://[fe80::86:99%elsewhere]:8786", 0.1))
+        in_own_loop(as_seen_here("tls://[fe80::86:99%elsewhere]:8786", 0.1))
     assert code_of(caught) == "F909"
 
 
