@@ -75,9 +75,9 @@ def test_an_append_on_ext4_costs_three_writes_and_two_flushes(
     assert found["flushes"] == 2 * WRITES
     assert found["writes"] == pytest.approx(3 * WRITES, abs=3)
     journal = [record for record in records if record.action == "Q" and record.category & META]
-    assert {record.thread for record in journal} == {
-        notice.thread for notice in notices if notice.payload.startswith(b"jbd2/")
-    }
+    (thread,) = {record.thread for record in journal}
+    # journals of other file systems may have been at work, too
+    assert thread in {notice.thread for notice in notices if notice.payload.startswith(b"jbd2/")}
 
 
 @pytest.mark.needs_tool("blkparse", "btt")
