@@ -11,6 +11,7 @@ from drivelab.model.check_trials import PROBE
 from drivelab.model.finding import FOREIGN_WORK
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.merged_texts import merged_texts
+from drivelab.model.names import names_in_words
 from drivelab.model.units import format_bytes
 from drivelab.report.content import TrialContent
 from drivelab.report.finding_lines import FindingLine
@@ -117,7 +118,7 @@ def whose_words(note: ReportedFinding, labels: Mapping[str, str]) -> str:
     if note.trials and not note.number:
         return " (all trials)"
     names = [label for name, label in labels.items() if name in note.trials]
-    return f" ({' and '.join(names)})" if 0 < len(names) <= _NAMED_MAX else ""
+    return f" ({names_in_words(names)})" if 0 < len(names) <= _NAMED_MAX else ""
 
 
 def _numbered(notes: Sequence[ReportedFinding]) -> list[ReportedFinding]:
