@@ -135,7 +135,7 @@ def compare_sides(
     sides = [[one for one in side if not one.trial.is_reference] for side in (base, new)]
     factors = _compared_factors(*sides)
     unmatched = _unmatched_factors(*sides)
-    cells = [_cells(side, factors, unmatched) for side in sides]
+    cells = _paired([_cells(side, factors, unmatched) for side in sides])
     common = [key for key in cells[0] if key in cells[1]]
     drafts: list[_Draft] = []
     left_out: dict[str, int] = {}
@@ -221,6 +221,13 @@ def _cells(
         levels = tuple(sorted((name, level) for name, level in one.trial.levels.items() if name not in left_out))
         found.setdefault((one.place, one.workload, levels), []).append(one)
     return found
+
+
+def _paired(cells: list[dict[Key, list[ComparedTrial]]]) -> list[dict[Key, list[ComparedTrial]]]:
+    """The same, where each side has one combination alone: they are what is meant, whatever they are called."""
+    if len(cells[0]) == len(cells[1]) == 1:
+        return [dict(zip(cells[0], side.values(), strict=True)) for side in cells]
+    return cells
 
 
 def judged_together(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from drivelab.analyse.compared_metrics import shown_metrics
+from drivelab.analyse.comparability import TrialConduct
 from drivelab.analyse.comparison import ComparedTrial, compare_sides
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
@@ -64,7 +65,21 @@ def test_what_stands_beside_a_ratio_is_what_it_is_made_of() -> None:
 
 def test_what_one_side_lacks_is_named_by_the_target_that_it_was_measured_on() -> None:
     trials = [replace(trial_of(1.0), workload=name, target=name) for name in ("Alpha", "Beta")]
-    # Beta stands beside Alpha, where the sides have nothing else
-    base, new = ([ComparedTrial(0, "Alpha", trial)] for trial in trials)
-    found = compare_sides(base, new, {})
+    both = ComparedTrial(0, "Alpha", trial_of(1.0))
+    # Beta stands beside Alpha, where the sides have nothing else there
+    base, new = ([both, ComparedTrial(0, "Alpha", trial)] for trial in trials)
+    found = compare_sides(base, new, {LATENCY: "ns", P99: "ns"})
     assert (found.only_base, found.only_new) == (("Alpha, Alpha",), ("Beta, Beta",))
+
+
+@pytest.mark.parametrize(("asked", "why"), [("4 KiB", ("one run each",)), ("8 KiB", ("block size: 4 KiB in BASE, 8 KiB in NEW",))])
+def test_the_only_combination_of_each_side_is_compared_whatever_it_is_called(asked: str, why: tuple[str, ...]) -> None:
+    """As of `drivelab io` and of an imported job: what they ask for says whether that may be."""
+    names = [("rr", "4 KiB"), ("io", asked)]
+    base, new = (
+        [ComparedTrial(0, "0", replace(trial_of(1.0), workload=name), TrialConduct(asked={"block size": size}), name)]
+        for name, size in names
+    )
+    found = compare_sides(base, new, {LATENCY: "ns", P99: "ns"})
+    assert (found.only_base, found.only_new) == ((), ())
+    assert {(row.label, row.why) for row in found.rows if row.is_judged} == {("rr -> io", why)}

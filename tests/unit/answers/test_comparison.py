@@ -213,14 +213,21 @@ def test_combinations_are_found_by_their_levels(made: MakeRun) -> None:
 
 
 def test_other_workloads_have_nothing_in_common(made: MakeRun) -> None:
-    found = compared(made(), made(workload="reads"))
+    found = compared(made(filesystems=("ext4", "xfs")), made(workload="reads"))
     assert found.rows == ()
     assert not found.is_anything_compared
 
 
 def test_where_nothing_is_compared_nothing_is_said_to_limit_it(made: MakeRun) -> None:
     busy = Finding("foreign-work", "warning", "others worked", "0001-log-append")
-    assert compared(made(findings=[busy]), made(workload="reads")).notes == ()
+    other = made(workload="reads", filesystems=("ext4", "xfs"))
+    assert compared(made(findings=[busy]), other).notes == ()
+
+
+def test_one_workload_on_each_side_is_what_is_meant_whatever_it_is_called(made: MakeRun) -> None:
+    found = compare_runs(three(made), three(made, workload="reads", factor=1.5))
+    assert {row.verdict for row in found.rows if row.is_judged} == {"slower"}
+    assert (found.only_base, found.only_new) == ((), ())
 
 
 def test_a_level_that_was_taken_on_one_side_only_is_not_compared(made: MakeRun) -> None:
