@@ -272,6 +272,13 @@ def test_what_makes_no_sense_is_an_error_that_names_the_option(options: dict[str
     assert option in raised.value.where
 
 
+def test_what_a_rule_of_letters_refuses_is_answered_in_the_words_of_the_flag() -> None:
+    with pytest.raises(DrivelabError) as raised:
+        typed(contents="pattern", pattern="random")
+    assert raised.value.what == "--pattern takes no random"
+    assert raised.value.do == "it takes: Bytes that blocks repeat: deadbeef, or %o for the offset."
+
+
 def test_a_new_file_gets_the_size_that_its_limits_ask_for() -> None:
     asked = typed(operation="write", block_size="512", count=1000)
     assert on_target(asked, new_file()).target.size_bytes == 512_000
