@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from drivelab.analyse.compared_metrics import shown_metrics
 from drivelab.analyse.comparability import TrialConduct
+from drivelab.analyse.compared_metrics import shown_metrics
 from drivelab.analyse.comparison import ComparedTrial, compare_sides
 from drivelab.analyse.judged_metric import TrialKind
 from drivelab.analyse.run_answer import RunTrial
@@ -72,7 +72,9 @@ def test_what_one_side_lacks_is_named_by_the_target_that_it_was_measured_on() ->
     assert (found.only_base, found.only_new) == (("Alpha, Alpha",), ("Beta, Beta",))
 
 
-@pytest.mark.parametrize(("asked", "why"), [("4 KiB", ("one run each",)), ("8 KiB", ("block size: 4 KiB in BASE, 8 KiB in NEW",))])
+@pytest.mark.parametrize(
+    ("asked", "why"), [("4 KiB", ("one run each",)), ("8 KiB", ("block size: 4 KiB in BASE, 8 KiB in NEW",))]
+)
 def test_the_only_combination_of_each_side_is_compared_whatever_it_is_called(asked: str, why: tuple[str, ...]) -> None:
     """As of `drivelab io` and of an imported job: what they ask for says whether that may be."""
     names = [("rr", "4 KiB"), ("io", asked)]
