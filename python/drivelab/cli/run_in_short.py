@@ -143,7 +143,7 @@ def _explanation(run: StoredRun) -> tuple[str, str]:
 
 
 def _first_sentence(run: StoredRun, known: RunAnswer | None) -> str:
-    """The first sentence of what an experiment came to, without the name of its only workload; empty where none is."""
+    """The first sentence of what an experiment came to; without the name of its only workload, unless imported."""
     # imported here: where only checks are kept, nothing is analysed
     from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
     from drivelab.report.sentences.run import plain_text, run_sentences
@@ -156,7 +156,8 @@ def _first_sentence(run: StoredRun, known: RunAnswer | None) -> str:
     if not answer.combinations:
         return trials_of(run.trials.num_rows, len(run.record.plan.get("steps", ())) or run.trials.num_rows)
     sentences = run_sentences(answer, of_tasks=asks_total_time(run.record.experiment))
-    labels = {one.label for one in answer.combinations}
+    # that something was imported says nothing of what was measured
+    labels = set() if run.record.imported else {one.label for one in answer.combinations}
     first = plain_text(next(iter(sentences), ""))
     short = first.removeprefix(f"{labels.pop()}: ") if len(labels) == 1 else first
     # what begins with the name of a job keeps its case

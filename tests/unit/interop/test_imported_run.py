@@ -14,6 +14,7 @@ import drivelab
 from drivelab.analyse.summary import summarise
 from drivelab.answers.side_facts import imported_notes
 from drivelab.cli.main import run as run_program
+from drivelab.cli.run_in_short import told_in_short
 from drivelab.interop import imported_plan
 from drivelab.interop.foreign import ForeignFile, SourceText
 from drivelab.interop.imported_plan import plan_import
@@ -38,6 +39,12 @@ def imported(parent: Path, *names: str, options: tuple[str, ...] = ()) -> Stored
     assert run_program(["import", *(str(FOREIGN / name) for name in names), "--out", str(parent), *options]) == 0
     (directory,) = set(parent.iterdir()) - before
     return open_run(directory)
+
+
+def test_a_list_of_runs_tells_which_job_it_was(tmp_path: Path) -> None:
+    """Its experiment says only that it was imported."""
+    told = told_in_short(imported(tmp_path, "fio-3.33-gtod.json"))
+    assert told["in_short"].startswith("job fast ")
 
 
 def foreign(name: str) -> ForeignFile:
