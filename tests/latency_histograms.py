@@ -40,6 +40,7 @@ def interval_series_of(values_ns: NDArray[np.float64], intervals: int) -> Interv
         entry_bucket=keys & ((1 << 20) - 1),
         entry_count=count.astype(np.int64),
         merged=histogram_of(values_ns),
+        window=np.zeros(intervals, np.int64),
     )
 
 
@@ -56,6 +57,7 @@ def series_from_histograms(histograms: Sequence[Histogram]) -> IntervalSeries:
         entry_bucket=np.concatenate([h.bucket for h in histograms]),
         entry_count=np.concatenate([h.count for h in histograms]),
         merged=merge(list(histograms)),
+        window=np.zeros(len(histograms), np.int64),
     )
 
 

@@ -165,31 +165,5 @@ def _between(low: float, high: float, operations: int) -> Estimate:
 
 
 def _added(one: DeviceCounts, other: DeviceCounts) -> DeviceCounts:
-    """Two drives as one."""
-
-    def known(a: int | None, b: int | None) -> int | None:
-        return None if a is None or b is None else a + b
-
-    return replace(
-        one,
-        device=f"{one.device}+{other.device}",
-        reads=one.reads + other.reads,
-        writes=one.writes + other.writes,
-        discards=one.discards + other.discards,
-        flushes=one.flushes + other.flushes,
-        bytes_read=one.bytes_read + other.bytes_read,
-        bytes_written=one.bytes_written + other.bytes_written,
-        read_merges=one.read_merges + other.read_merges,
-        write_merges=one.write_merges + other.write_merges,
-        read_ns=one.read_ns + other.read_ns,
-        write_ns=one.write_ns + other.write_ns,
-        flush_ns=one.flush_ns + other.flush_ns,
-        data_writes_low=one.data_writes_low + other.data_writes_low,
-        data_writes_high=one.data_writes_high + other.data_writes_high,
-        data_writes=known(one.data_writes, other.data_writes),
-        fua_writes=known(one.fua_writes, other.fua_writes),
-        issued_flushes=known(one.issued_flushes, other.issued_flushes),
-        foreign_requests=known(one.foreign_requests, other.foreign_requests),
-        # how long both were busy at the same time is not known
-        busy_ns=None,
-    )
+    """Two drives as one; how long both were busy at the same time is not known."""
+    return replace(one.plus(other), device=f"{one.device}+{other.device}", busy_ns=None)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from drivelab.model.histogram import EMPTY, Histogram
 from drivelab.model.measurement import Measurement
+from drivelab.model.windows import Window, windows_of
 
 # the first turn of a queue is taken off from so much of an interval on, and where it is so much of the window at most
 _TURN_SHOWS_FROM, _TURN_MOST = 0.1, 0.3
@@ -40,6 +41,8 @@ class IntervalSeries:
         The histograms of all intervals, one element per bucket that is not empty.
     merged : Histogram
         All of them together.
+    window : ndarray of int64, shape (n,)
+        The window of each interval, from 0: a trial may be measured in several, with others between them.
     """
 
     duration_ns: Floats
@@ -50,6 +53,7 @@ class IntervalSeries:
     entry_bucket: Integers
     entry_count: Integers
     merged: Histogram
+    window: Integers
 
     @property
     def length(self) -> int:
@@ -66,14 +70,14 @@ def series_from_measurement(measured: Measurement, operation: str, latency: str)
     rows = table.filter(mine)
     if rows.num_rows == 0:
         return None
-    edges_ns = _edges_ns(measured)
-    length = edges_ns.shape[0] - 1
+    begins_ns, duration_ns, window = _intervals(measured)
+    length = begins_ns.shape[0]
     begin_ns = rows["interval"].to_numpy().astype(np.int64) * int(measured.workload.interval_ns)
     # what completed at the very end of the window may carry the number of an interval that never was
-    place = np.searchsorted(edges_ns[1:-1], begin_ns, side="right")
+    place = np.searchsorted(begins_ns[1:], begin_ns, side="right")
     sizes, bucket, bucket_count = _lists(rows)
     return IntervalSeries(
-        duration_ns=np.diff(edges_ns).astype(np.float64),
+        duration_ns=duration_ns,
         count=_per_interval(rows, "count", place, length),
         bytes=_per_interval(rows, "bytes", place, length),
         sum_ns=_per_interval(rows, "sum_ns", place, length),
@@ -81,6 +85,7 @@ def series_from_measurement(measured: Measurement, operation: str, latency: str)
         entry_bucket=bucket,
         entry_count=bucket_count,
         merged=measured.histograms.get((operation, latency), EMPTY),
+        window=window,
     )
 
 
@@ -112,7 +117,21 @@ def without_first_turn(series: IntervalSeries, measured: Measurement) -> Interva
         entry_bucket=series.entry_bucket[is_left],
         entry_count=series.entry_count[is_left],
         merged=Histogram(buckets, counts, whole.minimum_ns, whole.maximum_ns, int(series.sum_ns[taken:].sum())),
+        window=series.window[taken:],
     )
+
+
+def window_medians_ns(series: IntervalSeries) -> list[float]:
+    """The median latency of each window in which anything completed, in order of time."""
+    window = series.window[series.entry_interval]
+    medians = []
+    for number in np.unique(window):
+        is_own = window == number
+        sums = np.bincount(series.entry_bucket[is_own], weights=series.entry_count[is_own])
+        filled = np.flatnonzero(sums)
+        own = Histogram(filled.astype(np.int64), sums[filled].astype(np.int64), 0, series.merged.maximum_ns, 0)
+        medians.append(float(own.midpoints_ns()[np.searchsorted(np.cumsum(own.count), own.total_count / 2)]))
+    return medians
 
 
 def histograms_of_intervals(table: pa.Table) -> dict[tuple[str, str], Histogram]:
@@ -136,14 +155,26 @@ def _merged(rows: pa.Table) -> Histogram:
     return Histogram(filled.astype(np.int64), sums[filled].astype(np.int64), int(smallest), int(largest), total)
 
 
-def _edges_ns(measured: Measurement) -> Integers:
-    """The moments between which the intervals lie, from the start of the window to its end."""
-    length_ns, window_ns = int(measured.workload.interval_ns), max(1, int(measured.engine["measured_ns"]))
+def _intervals(measured: Measurement) -> tuple[Integers, Floats, Integers]:
+    """Where the intervals of all windows begin in the table, how long each is, and in which window."""
+    length_ns = int(measured.workload.interval_ns)
+    edges = [_edges_ns(window, length_ns) for window in windows_of(measured)]
+    counts = [-(-int(each[-1]) // length_ns) for each in edges]
+    starts_ns = length_ns * np.cumsum([0, *counts])
+    return (
+        np.concatenate([each[:-1] + start_ns for each, start_ns in zip(edges, starts_ns, strict=False)]),
+        np.concatenate([np.diff(each) for each in edges]).astype(np.float64),
+        np.repeat(np.arange(len(edges)), [each.shape[0] - 1 for each in edges]),
+    )
+
+
+def _edges_ns(window: Window, length_ns: int) -> Integers:
+    """The moments between which the intervals of a window lie, from its start to its end."""
+    window_ns = max(1, window.measured_ns)
     edges_ns = np.append(np.arange(0, window_ns, length_ns, dtype=np.int64), window_ns)
-    runtime_ns = measured.workload.limits.runtime_ns
-    if measured.engine.get("stopped_by") != "runtime" or not runtime_ns or measured.workload.watches_burst:
+    if not window.ended_issuing_ns:
         return edges_ns
-    is_after_issuing = (edges_ns >= runtime_ns) & (edges_ns < window_ns)
+    is_after_issuing = (edges_ns >= window.ended_issuing_ns) & (edges_ns < window_ns)
     return np.delete(edges_ns, np.flatnonzero(is_after_issuing)[:1])
 
 

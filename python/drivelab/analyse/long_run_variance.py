@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # More elements than this are added up in groups first: their variance is the same, the work is not.
 ELEMENTS_MAX = 1 << 16
@@ -86,6 +87,45 @@ def long_run_variance(series: Floats) -> LongRunVariance:
     if coarse.per_element / size > result.per_element:
         return LongRunVariance(coarse.per_element / size, coarse.degrees_of_freedom)
     return result
+
+
+def variance_over_windows(residual: Floats, window: Integers) -> LongRunVariance:
+    """Variance per element of the sum of a series that was taken in several windows with other work between them.
+
+    Parameters
+    ----------
+    residual : ndarray of float64, shape (n,), n >= 2
+        In order of time, what each element has more than the ratio of all sums expects: it sums up to 0.
+    window : ndarray of int64, shape (n,)
+        The window of each element, from 0.
+
+    Returns
+    -------
+    LongRunVariance
+        Of one window what `long_run_variance` says.
+
+    Notes
+    -----
+    One-way random effects. What the windows differ by is told by their sums alone, whatever is correlated within
+    them, with one degree of freedom less than there are windows. Where that is no more than what the elements of a
+    window let expect, they are taken as one series. Where it is more, of a drive that is always the same by chance in
+    every other series, the degrees of freedom lie between those of the elements and those of the windows, by the
+    squares of the two variances. tests/unit/analyse/test_windows.py holds what that covers to 95 %.
+    """
+    count = int(window[-1]) + 1
+    if count < 2:
+        return long_run_variance(residual)
+    n = residual.shape[0]
+    sums, sizes = np.bincount(window, weights=residual), np.bincount(window)
+    within = long_run_variance(residual - (sums / np.maximum(sizes, 1))[window])
+    # each window takes a mean from its elements
+    expected = within.per_element * n / max(1, n - count)
+    between = float(sums @ sums) * count / (count - 1) / n
+    if between <= expected:
+        return long_run_variance(residual)
+    by_elements = (expected / between) ** 2
+    shares = by_elements / within.degrees_of_freedom + (1 - by_elements) / (count - 1)
+    return LongRunVariance(between, max(1.0, 1 / shares))
 
 
 def add_up_groups(series: Floats, size: int) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.interval_series import IntervalSeries
-from drivelab.analyse.long_run_variance import add_up_groups, long_run_variance
+from drivelab.analyse.long_run_variance import add_up_groups, variance_over_windows
 from drivelab.model.histogram import Histogram, bucket_high_ns, bucket_low_ns
 
 Floats = NDArray[np.float64]
@@ -74,7 +74,7 @@ class RawSample:
         self.count = int(series.shape[0])
         order = np.argsort(series, kind="stable")
         self._ordered = series[order]
-        self._counts = _CountsInTime(order, np.ones(self.count), self.count)
+        self._counts = _CountsInTime(order, np.ones(self.count), np.zeros(self.count, np.int64))
 
     def value(self, rank: int) -> float:
         """The observation of a rank."""
@@ -97,7 +97,7 @@ class IntervalSample:
         order = np.argsort(series.entry_bucket, kind="stable")
         self._bucket = series.entry_bucket[order]
         counts = series.entry_count[order].astype(np.float64)
-        self._counts = _CountsInTime(series.entry_interval[order], counts, series.length)
+        self._counts = _CountsInTime(series.entry_interval[order], counts, series.window)
         self.value = self._histogram.value
         self.low_edge = self._histogram.low_edge
         self.high_edge = self._histogram.high_edge
@@ -115,16 +115,17 @@ class _CountsInTime:
     Parameters
     ----------
     place : ndarray of int64, shape (n,)
-        Which of `length` stretches of time each belongs to.
+        Which of `length` stretches of time each belongs to; of more than `_SUMS_MAX` neighbours are added up.
     counts : ndarray of float64, shape (n,)
         How many observations it stands for.
-    length : int
-        Number of stretches; of more than `_SUMS_MAX` neighbours are added up.
+    window : ndarray of int64, shape (length,)
+        The window of each stretch.
     """
 
-    def __init__(self, place: Integers, counts: Floats, length: int) -> None:
-        size = -(-max(length, 1) // _SUMS_MAX)
-        self._place, self._counts, self._length = place // size, counts, -(-length // size)
+    def __init__(self, place: Integers, counts: Floats, window: Integers) -> None:
+        size = -(-max(window.shape[0], 1) // _SUMS_MAX)
+        self._place, self._counts, self._window = place // size, counts, window[::size]
+        self._length = int(self._window.shape[0])
         self._all = self._sums(slice(None))
         self._total = float(self._all.sum())
         # neighbouring quantiles, and both ends of one, ask for the same
@@ -145,7 +146,7 @@ class _CountsInTime:
             return ShareBelow(share, 1.0, 1e9)
         # numbers differ from stretch to stretch: what they let expect is taken off (the residual of a ratio estimator)
         residual = below - share * self._all
-        variance = long_run_variance(residual)
+        variance = variance_over_windows(residual, self._window)
         inflation = max(1.0, variance.per_element * self._length / (share * (1 - share) * self._total))
         degrees = 1 / (1 / variance.degrees_of_freedom + _cost_of_bursts(residual, variance.per_element))
         degrees = max(degrees, min(variance.degrees_of_freedom, _FEWEST_DEGREES))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.interval_series import IntervalSeries
-from drivelab.analyse.long_run_variance import add_up_groups, group_size, long_run_variance
+from drivelab.analyse.long_run_variance import add_up_groups, group_size, variance_over_windows
 from drivelab.model.distributions import student_t
 from drivelab.model.estimate import Estimate, Unit
 
@@ -25,6 +25,7 @@ _UNEXPLAINED_MAX, _UNEXPLAINED_EACH = 0.1, 0.005
 # the first and the last interval may be too short to tell a rate
 _WHOLE = 0.5
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # Skewness is taken from so many sums of neighbours, which keeps bursts in one piece.
 _SKEWNESS_GROUPS = 64
@@ -53,7 +54,7 @@ def mean_estimate_from_series(values: Floats, unit: Unit = "ns") -> Estimate:
 
 def mean_estimate_from_intervals(series: IntervalSeries) -> Estimate:
     """Mean latency in ns with its 95 % interval, exact in its value; see `ratio_estimate`."""
-    estimate = ratio_estimate(series.sum_ns, series.count, "ns")
+    estimate = ratio_estimate(series.sum_ns, series.count, "ns", series.window)
     return _with_count(estimate, int(series.count.sum()))
 
 
@@ -77,7 +78,9 @@ def floored_mean(mean: Estimate, median: Estimate, smallest_ns: float) -> Estima
     return replace(mean, low=floor_ns) if is_below else mean
 
 
-def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Unit = "1/s") -> Estimate:
+def rate_estimate_from_intervals(
+    counts: Floats, durations_ns: Floats, unit: Unit = "1/s", window: Integers | None = None
+) -> Estimate:
     """Operations, or bytes, per second with a 95 % interval; see `ratio_estimate`.
 
     Where the rate went from one level to another, the interval keeps within the rates that were seen.
@@ -88,9 +91,11 @@ def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Uni
         Operations completed, or bytes moved, in each interval.
     durations_ns : ndarray, shape (n,)
         Lengths of the intervals, of which the first and last may be shorter.
+    window : ndarray of int64, shape (n,), optional
+        The window of each interval; all in one by default.
     """
     amounts, durations = np.asarray(counts, np.float64), np.asarray(durations_ns, np.float64) / 1e9
-    found = ratio_estimate(amounts, durations, unit)
+    found = ratio_estimate(amounts, durations, unit, window)
     if found.low is None or found.high is None or found.low == found.high:
         return found
     seen = _range_of_levels(amounts, durations)
@@ -100,13 +105,15 @@ def rate_estimate_from_intervals(counts: Floats, durations_ns: Floats, unit: Uni
     return replace(found, low=max(found.low, seen[0]), high=min(found.high, seen[1]))
 
 
-def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate:
+def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit, window: Integers | None = None) -> Estimate:
     """Ratio of the sums of two series with its 95 % interval.
 
     Parameters
     ----------
     numerators, denominators : ndarray of float64, shape (n,)
         One element per interval, in order of time.
+    window : ndarray of int64, shape (n,), optional
+        The window of each interval; all in one by default.
 
     Returns
     -------
@@ -118,7 +125,7 @@ def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit) -> Esti
     -----
     The residual of each interval is what it has more than the ratio expects;
     the ratio's variance is that of their sum, autocorrelation included
-    (`long_run_variance`). Student's t allows for that variance being an
+    (`variance_over_windows`). Student's t allows for that variance being an
     estimate. Latencies are skewed: in a sample that happens to hold few stalls
     both the mean and its variance are too small, so a symmetric interval misses
     above far more often than below (95 % intervals from 10 to 25 bursts cover
@@ -141,7 +148,7 @@ def ratio_estimate(numerators: Floats, denominators: Floats, unit: Unit) -> Esti
     if n < 2:
         return Estimate(value, None, None, unit, n, 0.0, "one interval: no interval estimate")
     residual = numerators - value * denominators
-    variance = long_run_variance(residual)
+    variance = variance_over_windows(residual, np.zeros(n, np.int64) if window is None else window)
     spread = float(np.sqrt(variance.per_element * n))
     if spread <= abs(value) * total * 1e-12:
         return Estimate(value, value, value, unit, n, float(n), "ratio of sums; every interval alike")

@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivelab.analyse.commands import commands_per_operation
-from drivelab.analyse.interval_series import IntervalSeries, series_from_measurement, without_first_turn
+from drivelab.analyse.interval_series import (
+    IntervalSeries,
+    series_from_measurement,
+    window_medians_ns,
+    without_first_turn,
+)
 from drivelab.analyse.precision import widened
 from drivelab.analyse.quantile import quantile_estimates_from_histogram, quantile_estimates_from_intervals
 from drivelab.analyse.ratio import floored_mean, mean_estimate_from_intervals, rate_estimate_from_intervals
@@ -25,9 +30,10 @@ from drivelab.model.estimate import Estimate, Unit
 from drivelab.model.histogram import Histogram
 from drivelab.model.judged_metric import RATE, THROUGHPUT
 from drivelab.model.measurement import Measurement
-from drivelab.model.metric import END_SYNC, ROUND_TRIP
+from drivelab.model.metric import END_SYNC, FASTEST_WINDOW, ROUND_TRIP, SLOWEST_WINDOW, WINDOW_SPAN
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.windows import windows_of
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 # kept per interval; submission and completion latency are kept for the whole window only
@@ -65,6 +71,7 @@ def summarise(measured: Measurement, target: TargetFacts | None = None) -> Trial
         estimates |= _latencies(measured, operation, f"{operation}_")
     estimates |= _processor_time(measured)
     estimates |= _duration(measured)
+    estimates |= _windows(measured, main)
     estimates |= _round_trip(measured)
     estimates |= _queue_depth(measured)
     estimates |= commands_per_operation(measured, target)
@@ -147,8 +154,9 @@ def _end_sync(measured: Measurement) -> dict[str, Estimate]:
 
 def _rate(measured: Measurement, series: Mapping[str, IntervalSeries], of: str, unit: Unit) -> Estimate:
     counts = np.sum([one.bytes if of == "bytes" else one.count for one in series.values()], axis=0)
-    duration_ns = next(iter(series.values())).duration_ns
-    return rate_estimate_from_intervals(*_without_turn_of_ramp(counts, duration_ns, measured.rated_ns(series)), unit)
+    first = next(iter(series.values()))
+    amounts, left_ns = _without_turn_of_ramp(counts, first.duration_ns, measured.rated_ns(series))
+    return rate_estimate_from_intervals(amounts, left_ns, unit, first.window[-left_ns.shape[0] :])
 
 
 def _without_turn_of_ramp(counts: Floats, duration_ns: Floats, rated_ns: float) -> tuple[Floats, Floats]:
@@ -253,6 +261,21 @@ def _duration(measured: Measurement) -> dict[str, Estimate]:
     if not window_ns or measured.engine.get("stopped_by") not in _ENDS_OF_ITS_OWN:
         return {}
     return {"duration_ns": _measured_once(window_ns, "ns", 1, "the measured window, exact")}
+
+
+def _windows(measured: Measurement, main: str) -> dict[str, Estimate]:
+    """From when to when it was measured, and how fast at most and at least, of what was measured in several windows."""
+    windows, series = windows_of(measured), series_from_measurement(measured, main, "total")
+    if len(windows) < 2 or series is None:
+        return {}
+    count = len(windows)
+    span_ns = windows[-1].begun_after_ns + windows[-1].measured_ns
+    medians = window_medians_ns(series)
+    return {
+        WINDOW_SPAN: _measured_once(span_ns, "ns", count, "from the first window to the last, exact"),
+        FASTEST_WINDOW: _measured_once(min(medians), "ns", count, "lowest of the windows' medians"),
+        SLOWEST_WINDOW: _measured_once(max(medians), "ns", count, "highest of the windows' medians"),
+    }
 
 
 def _sampled_part(part_ns: int, rest_ns: int, total_ns: int, count: int) -> Estimate:

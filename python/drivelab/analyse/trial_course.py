@@ -31,7 +31,7 @@ def interval_bytes(intervals: pa.Table | None, measured_ns: int) -> IntervalByte
     intervals : pyarrow.Table or None
         Its rows of the intervals table.
     measured_ns : int
-        Length of its window: the last interval ends with it.
+        Length of its window: the last interval ends with it, unless the intervals say how long each was.
 
     Returns
     -------
@@ -44,15 +44,21 @@ def interval_bytes(intervals: pa.Table | None, measured_ns: int) -> IntervalByte
     rows = intervals.filter(pc.and_(pc.equal(intervals["latency"], "total"), is_data))
     if rows.num_rows == 0:
         return None
-    length_ns = int(rows["duration_ns"][0].as_py())
-    length = max(1, -(-measured_ns // length_ns))
+    number, own_ns = (rows[name].to_numpy().astype(np.int64) for name in ("interval", "duration_ns"))
+    length_ns = int(own_ns.max())
+    # in a trial of several windows the last interval of each says how long it was
+    has_windows = bool(own_ns.min() < length_ns)
+    length = int(number.max()) + 1 if has_windows else max(1, -(-measured_ns // length_ns))
     if length < BINS_MIN:
         return None
     # what completed at the very end of the window may carry the number of an interval that never was
-    place = np.minimum(rows["interval"].to_numpy().astype(np.int64), length - 1)
+    place = np.minimum(number, length - 1)
     moved, count = (rows[name].to_numpy().astype(np.float64) for name in ("bytes", "count"))
     duration_ns = np.full(length, float(length_ns))
-    duration_ns[-1] = max(1.0, measured_ns - (length - 1) * length_ns)
+    if has_windows:
+        duration_ns[place] = own_ns
+    else:
+        duration_ns[-1] = max(1.0, measured_ns - (length - 1) * length_ns)
     sums = np.bincount(place, weights=moved, minlength=length).astype(np.float64)
     return IntervalBytes(sums, duration_ns, float(moved.sum() / max(1.0, count.sum())))
 

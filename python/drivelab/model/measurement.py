@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -60,6 +60,16 @@ class DeviceCounts:
     foreign_requests: int | None = None
     busy_ns: int | None = None
 
+    def plus(self, other: DeviceCounts) -> DeviceCounts:
+        """Both together; what is unknown of one is unknown."""
+
+        def known(name: str) -> int | None:
+            one, another = getattr(self, name), getattr(other, name)
+            return None if one is None or another is None else one + another
+
+        counts: Any = {one.name: known(one.name) for one in fields(self) if one.name != "device"}
+        return replace(self, **counts)
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -106,7 +116,7 @@ class Measurement:
 
         Those that a ramp had begun are served in the window and are not counted, while all that the window began
         is waited for. In a closed loop as many are outstanding at the one end as at the other; rate times mean
-        latency says how many that are (Little 1961), so the time is a mean latency shorter than the window.
+        latency says how many that are (Little 1961), so the time is a mean latency shorter than each window.
         """
         window_ns = float(self.engine["measured_ns"])
         if not self.engine.get("ramp_ns") or self.workload.is_open_loop:
@@ -115,7 +125,7 @@ class Measurement:
         count = sum(one.total_count for one in known)
         mean_ns = sum(one.sum_ns for one in known) / count if count else 0.0
         # of a window of one turn nothing would be left
-        return max(window_ns - mean_ns, window_ns / 2)
+        return max(window_ns - mean_ns * max(1, len(self.engine.get("windows") or ())), window_ns / 2)
 
     @property
     def counted_device(self) -> DeviceCounts | None:

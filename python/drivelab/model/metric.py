@@ -29,6 +29,9 @@ TENTHS = tuple(
 )
 REACHED = "reached_device_share"
 ROUND_TRIP = "server_round_trip_ns"
+# of a trial that was measured in several windows
+WINDOW_SPAN = "window_span_ns"
+FASTEST_WINDOW, SLOWEST_WINDOW = "fastest_window_ns_p50", "slowest_window_ns_p50"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,13 @@ METRICS = (
     Metric(ROUND_TRIP, "ns", "low", "round trip", "", "time of a round trip", "Rates",
            "from a request of a client until the answer of a server that appends 107 B to a log and makes them "
            "durable, less that log write: what this computer takes for it, whatever the drive"),
+    Metric(WINDOW_SPAN, "ns", "", "windows within", "", "time of all windows", "Rates",
+           "from the start of the first measured window to the end of the last, of trials that are measured in several "
+           "with other trials between them; its count says in how many"),
+    Metric(FASTEST_WINDOW, "ns", "low", "fastest window", "", "median of the fastest window", "Rates",
+           "of such a trial the lowest of the medians of the total latency that its windows have"),
+    Metric(SLOWEST_WINDOW, "ns", "low", "slowest window", "", "median of the slowest window", "Rates",
+           "of such a trial the highest of them"),
     Metric("writes_returned_ns", "ns", "low", "writes returned after", "", "time until the writes had returned",
            "Rates",
            "where one sync call follows all writes: until the last write had returned; then there are no tenths, for "

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from drivelab.analyse.bucket_watch import next_move
 from drivelab.analyse.token_bucket import Done, done_in
-from drivelab.model.histogram import merge
 from drivelab.model.workload import Limits, Workload
 from drivelab.run.before_writing import look_before
 from drivelab.run.engine import EngineRun, Looks, Progress, ProgressListener, RecordListener, StopRequest, run_workload
+from drivelab.run.joined_runs import joined_histograms, joined_summary
 
 if TYPE_CHECKING:
     from drivelab import _engine
@@ -102,24 +102,10 @@ def _together(parts: Sequence[Done]) -> Done:
 
 def _joined(runs: Sequence[EngineRun], workload: Workload) -> EngineRun:
     """Several runs as one, from the beginning of the first to the end of the last."""
-    first, last = runs[0].summary, runs[-1].summary
-    length_ns = int(first["measured_ns"]) if len(runs) == 1 else _start_ns(runs[-1]) - _start_ns(runs[0])
-    length_ns += int(last["measured_ns"]) if len(runs) > 1 else 0
-    keys = {key for run in runs for key in run.histograms}
-    depths = [run.summary["achieved"]["queue_depth_mean"] for run in runs]
-    weights = [int(run.summary["measured_ns"]) for run in runs]
-    summary = last | {
-        "started_monotonic_ns": first["started_monotonic_ns"],
-        "measured_ns": length_ns,
-        "operations": _summed([run.summary["operations"] for run in runs]),
-        "all_phases": _summed([run.summary["all_phases"] for run in runs]),
-        "errors": [error for run in runs for error in run.summary["errors"]],
-        "cpu": _summed([{"all": run.summary["cpu"]} for run in runs])["all"],
-        "achieved": last["achieved"] | {"queue_depth_mean": float(np.average(depths, weights=weights))},
-    }
+    length_ns = _start_ns(runs[-1]) - _start_ns(runs[0]) + int(runs[-1].summary["measured_ns"])
     return EngineRun(
-        summary=summary,
-        histograms={key: merge([run.histograms[key] for run in runs if key in run.histograms]) for key in keys},
+        summary=joined_summary([run.summary for run in runs]) | {"measured_ns": length_ns},
+        histograms=joined_histograms([run.histograms for run in runs]),
         intervals=pa.concat_tables(
             [_shifted(run, _start_ns(run) - _start_ns(runs[0]), workload.interval_ns) for run in runs]
         ),
@@ -134,14 +120,3 @@ def _shifted(run: EngineRun, after_ns: int, interval_ns: int) -> pa.Table:
     number = (start // interval_ns).astype(np.int32)
     rows = rows.set_column(rows.schema.get_field_index("start_ns"), rows.schema.field("start_ns"), pa.array(start))
     return rows.set_column(rows.schema.get_field_index("interval"), rows.schema.field("interval"), pa.array(number))
-
-
-def _summed(tables: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Numbers by name and key, added up."""
-    found: dict[str, dict[str, Any]] = {}
-    for table in tables:
-        for name, numbers in table.items():
-            own = found.setdefault(name, {})
-            for key, value in numbers.items():
-                own[key] = own.get(key, 0) + value
-    return found

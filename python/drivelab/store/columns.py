@@ -57,7 +57,7 @@ TRIAL_COLUMNS = (
     ),
     Column("bytes", "int64", "bytes they moved"),
     Column("error_count", "int64", "I/Os of any operation that failed"),
-    Column("measured_ns", "int64", "length of the measured window"),
+    Column("measured_ns", "int64", "length of the measured window, or of all windows together"),
     Column("stopped_by", "string", "what ended the trial: runtime, bytes, count, precision, caller, range_end, error"),
     Column("asked_backend", "string", "backend asked for"),
     Column("achieved_backend", "string", "backend that issued the I/O"),
@@ -94,8 +94,10 @@ HISTOGRAM_COLUMNS = (
 INTERVAL_COLUMNS = (
     Column("trial", "string", "name of the trial"),
     Column("interval", "int32", "number of the interval, from 0"),
-    Column("start_ns", "int64", "start of the interval, since the start of the measured window"),
-    Column("duration_ns", "int64", "length of the interval"),
+    Column(
+        "start_ns", "int64", "start of the interval, since the start of the measured window; windows lie end to end"
+    ),
+    Column("duration_ns", "int64", "length of the interval; the last one of several windows has what was left of each"),
     Column("operation", "string", "an operation of the workload, sync, durable_write, rewrite"),
     Column("latency", "string", "submission, completion, total, response"),
     Column("count", "int64", "operations completed in the interval"),
