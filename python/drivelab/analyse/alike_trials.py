@@ -1,4 +1,4 @@
-"""Durable writes of several sizes beside each other: whether the drive changed its speed between the trials.
+"""Durable writes of several sizes beside each other: whether the drive changed its speed between their windows.
 
 The sizes of a check go through one method, and up to a page of 4 KiB they cost a drive the same.
 A larger write may honestly take longer; one that is no larger does not take many times as long.
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from drivelab.analyse.threshold_words import limit_text, told_with_interval
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import FASTEST_WINDOW, SLOWEST_WINDOW
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import quantity_in_words
 from drivelab.model.verdict import Outcome, Threshold
@@ -39,8 +40,9 @@ def across_the_limit(
 ) -> str:
     """Why a limit that a trial meets or misses for sure says nothing of the drive; empty where it does.
 
-    Another trial that ought to be alike lies on the other side of it for sure, or two were seen there, many times
-    apart: then the drive changed between them, and the interval of one window knows nothing of that.
+    Another trial that ought to be alike lies on the other side of it for sure, or half of the writes of one of its
+    windows do, or two such trials were seen there, many times apart: then the drive changed between them, and the
+    windows of one trial know nothing of that.
     """
     own = _SIZED.fullmatch(threshold.trial)
     # bytes a second grow with the size
@@ -54,12 +56,24 @@ def across_the_limit(
         if other is None or summary.name == threshold.trial or not is_no_harder(slower, faster):
             continue
         words = summary.label.partition(" + ")[0]
+        if window := _window_beyond(threshold, summaries[threshold.trial], summary, is_met=is_met):
+            return _changed(threshold, estimate, f"half of them took {window} in a window with {words}")
         sure, number = _sure_end(threshold, other, is_most=not is_met), other.value or other.observed
         if _lies_beyond(threshold, sure, estimate, is_met=is_met):
             return _changed(threshold, estimate, f"{_in_words(threshold, sure, is_met=is_met)} with {words}")
         if _lies_beyond(threshold, number, estimate, is_met=is_met):
             seen.append(f"{quantity_in_words(number or 0.0, threshold.unit)} with {words}")
     return _changed(threshold, estimate, f"{' and '.join(seen[:2])}, as seen") if len(seen) > 1 else ""
+
+
+def _window_beyond(threshold: Threshold, own: TrialSummary, other: TrialSummary, *, is_met: bool) -> str:
+    """The median of a window beyond a limit that all windows of another trial are many times from; empty if none is."""
+    extreme = SLOWEST_WINDOW if is_met else FASTEST_WINDOW
+    here, there = own.estimates.get(extreme), other.estimates.get(extreme)
+    if threshold.unit != "ns" or here is None or there is None or not here.value or not there.value:
+        return ""
+    low, high = (here.value, there.value) if is_met else (there.value, here.value)
+    return quantity_in_words(there.value, "ns") if low <= threshold.limit < high and high >= MANY_TIMES * low else ""
 
 
 def _sure_end(threshold: Threshold, estimate: Estimate, *, is_most: bool) -> float | None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from drivelab.analyse.forecast import FORECAST_RANGE
 from drivelab.model.estimate import Estimate
+from drivelab.model.metric import WINDOW_SPAN
+from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.units import format_quantity, quantity_in_words
 from drivelab.model.verdict import COMMITS, Check, Threshold
 
@@ -50,9 +54,19 @@ def deciding_number(check: Check) -> str:
         return slowed_down(check.threshold, estimate, check.lasting_per_s)
     if check.reach and seen is not None:
         about = f"about {format_quantity(seen, estimate.unit)}"
-        return f"{check.threshold.text.format(value=about)}, and {check.reach} ({limit})"
-    within = "; ".join(filter(None, (limit, interval_words(estimate, check.threshold.metric))))
+        within = "; ".join(filter(None, (limit, check.windows)))
+        return f"{check.threshold.text.format(value=about)}, and {check.reach} ({within})"
+    within = "; ".join(filter(None, (limit, interval_words(estimate, check.threshold.metric), check.windows)))
     return f"{check.threshold.text.format(value=value_text(check.threshold, estimate))} ({within})"
+
+
+def with_windows(check: Check, summary: TrialSummary | None) -> Check:
+    """The same check, told with the windows of its trial, and the time that they span, where it had several."""
+    span = summary.estimates.get(WINDOW_SPAN) if summary else None
+    if span is None or span.value is None:
+        return check
+    windows = f"in {span.sample_count} windows within {format_quantity(span.value, 'ns')}"
+    return replace(check, text=f"{check.text}; {windows}", windows=windows)
 
 
 def slowed_down(threshold: Threshold, estimate: Estimate, lasting_per_s: float) -> str:

@@ -31,6 +31,7 @@ from drivelab.analyse.threshold_words import (
     limit_words,
     slowed_down,
     told_with_interval,
+    with_windows,
 )
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import VOLUME_CODES, Finding
@@ -89,6 +90,7 @@ def judge_need(
     if at_least_per_s:
         # what was asked for by name is told first
         checks.insert(0, _check_rate(need, at_least_per_s, told, findings))
+    checks = [with_windows(check, by_name.get(check.threshold.trial)) for check in checks]
     checks.sort(key=lambda check: check.threshold.force != "required")
     written = [PROGRAMS[need.program].write.trial] if told else []
     caveats = _caveats(checks, findings, written)

@@ -129,6 +129,9 @@ class PlannedStep:
         Whether that file is the user's: used where it is if it is there and large enough, and left there at the end.
     reads_back : str
         The trial before it of which it reads as many blocks as that one wrote, at the same places; empty for none.
+    window, window_count : int
+        Of a trial that is measured in several windows, with others between them, which one this is, from 1, and of
+        how many.
     """
 
     number: int
@@ -155,6 +158,8 @@ class PlannedStep:
     point: Point | None = None
     keeps_file: bool = False
     reads_back: str = ""
+    window: int = 1
+    window_count: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, without the pattern and the file system."""
@@ -181,7 +186,14 @@ class PlannedStep:
             point = self.point and self.point.model_dump(mode="json")
             document |= {"phase": self.phase, "round": self.round, "point": point}
         document |= {"keeps_file": True} if self.keeps_file else {}
+        if self.window_count > 1:
+            document |= {"window": self.window, "window_count": self.window_count}
         return document | ({"reads_back": self.reads_back} if self.reads_back else {})
+
+    @property
+    def ends_trial(self) -> bool:
+        """Whether its trial is complete behind it."""
+        return self.window == self.window_count
 
     @property
     def file_names(self) -> tuple[str, ...]:

@@ -88,6 +88,9 @@ class Check(Plain):
         Why a rate that meets the limit now may not last, or does not; empty otherwise.
     lasting_per_s : float or None
         What is left of a rate when a cache is full or a burst over, in the threshold's unit; None where nothing fell.
+    windows : str
+        In how many windows of which time it was measured, ``in 5 windows within 38.2 s``: so long the drive was seen,
+        and how fast it is at other times nobody knows. Empty where it was one window.
     """
 
     threshold: Threshold
@@ -99,6 +102,7 @@ class Check(Plain):
     reach: str = ""
     may_not_last: str = ""
     lasting_per_s: float | None = None
+    windows: str = ""
 
 
 @dataclass(frozen=True, slots=True)

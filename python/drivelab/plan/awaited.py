@@ -41,9 +41,16 @@ def fillings_of_run(plan: Plan) -> list[AwaitedStep]:
 
 
 def awaited_of_check(plan: Plan) -> list[AwaitedStep]:
-    """The trials of a check."""
+    """The trials of a check, each window of them."""
     return [
-        AwaitedStep(step.label, _kind(step.pattern), _expected_ns(plan, step), _limits(step.pattern), _short(step))
+        AwaitedStep(
+            step.label,
+            _kind(step.pattern),
+            _expected_ns(plan, step),
+            _limits(step.pattern),
+            _short(step),
+            is_part=not step.ends_trial,
+        )
         for step in plan.steps
     ]
 

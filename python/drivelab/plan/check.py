@@ -24,6 +24,7 @@ from drivelab.model.units import format_bytes
 from drivelab.model.workload import Access, AccessKind, FileState, OperationName
 from drivelab.model.workload_pattern import WorkloadPattern
 from drivelab.plan.budget import BETWEEN_STEPS_NS, COUNTED_NS_MAX
+from drivelab.plan.check_windows import CheckTrial, spread
 from drivelab.plan.program_trials import issued_program, log_label, log_pattern
 
 MIB = 2**20
@@ -113,7 +114,7 @@ class CheckPlan:
             "working_bytes": self.working_bytes,
             "written_bytes_max": self.written_bytes_max,
             "longest_ns": self.longest_ns,
-            "trials": [step.trial for step in self.plan.steps],
+            "trials": list(dict.fromkeys(step.trial for step in self.plan.steps)),
         }
 
 
@@ -143,8 +144,8 @@ def plan_check(
     issued = issued_program(program, target)
     if target.kind == "directory" and target.filesystem is not None:
         room = working_bytes(target.filesystem, where=target.text)
-        trials = [*_sync_trials(issued, room, "append"), *_throughput_trials(target, room)]
-        return CheckPlan(_planned(target, trials, is_quick=is_quick), room, True)
+        durable, others = _sync_trials(issued, room, "append"), _throughput_trials(target, room)
+        return CheckPlan(_planned(target, durable, others, is_quick=is_quick), room, True)
     if target.kind == "missing_file":
         do = f"make it first (mkdir {shlex.quote(target.text)}), or name a directory that is there"
         raise DrivelabError("T101", f"{target.text} does not exist", where="drivelab check", do=do)
@@ -159,42 +160,38 @@ def plan_check(
         raise DrivelabError("R453", what, where=target.text)
     if target.kind == "simulated" or (target.kind == "block_device" and may_erase):
         room = min(WORKING_BYTES_MAX, target.size_bytes) // MIB * MIB
-        trials = [*_sync_trials(issued, room, "overwrite"), *_throughput_trials(target, room)]
-        return CheckPlan(_planned(target, trials, is_quick=is_quick), room, True)
+        durable, others = _sync_trials(issued, room, "overwrite"), _throughput_trials(target, room)
+        return CheckPlan(_planned(target, durable, others, is_quick=is_quick), room, True)
     reason = "an existing file is only read" if target.kind == "file" else "a device is only read without --erase"
-    return CheckPlan(_planned(target, _read_trials(target, runtime_ms=4000), is_quick=is_quick), 0, False, reason)
+    return CheckPlan(_planned(target, (), _read_trials(target, runtime_ms=4000), is_quick=is_quick), 0, False, reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """A trial by its name, with what it is in words; most use what was laid out."""
-
-    name: str
-    label: str
-    pattern: WorkloadPattern
-    file_name: str = _LAID_OUT
-
-
-def _planned(target: TargetFacts, trials: Sequence[_Trial], *, is_quick: bool) -> Plan:
-    steps = [
-        _step(number, trial, _shortened(trial.pattern) if is_quick else trial.pattern, target)
-        for number, trial in enumerate(trials, start=1)
-    ]
+def _planned(
+    target: TargetFacts, durable: Sequence[CheckTrial], others: Sequence[CheckTrial], *, is_quick: bool
+) -> Plan:
+    if is_quick:
+        durable, others = [*map(_shortened, durable)], [*map(_shortened, others)]
+    in_order = spread(durable, others, seed=_SEED, is_quick=is_quick)
+    steps = [_step(number, trial, target) for number, trial in enumerate(in_order, start=1)]
     planned = PlannedTarget(target.place, target.text, target.kind, target.size_bytes, target.logical_block_size_bytes)
     question = f"Is {target.place} fit, and can the numbers be trusted?"
     return Plan("check", question, is_quick, _SEED, (planned,), tuple(steps), is_listed=True)
 
 
-def _shortened(pattern: WorkloadPattern) -> WorkloadPattern:
+def _shortened(trial: CheckTrial) -> CheckTrial:
+    pattern = trial.pattern
     times = {"runtime": pattern.runtime, "enough_after": pattern.enough_after}
     if not pattern.is_durable:
         # twice as many as at full length: of a few nobody can tell where a cache was full
         times["interval"] = pattern.interval // 2
-    return pattern.changed(**{name: f"{time_ns // _QUICK_DIVISOR}ns" for name, time_ns in times.items()})
+    shorter = pattern.changed(**{name: f"{time_ns // _QUICK_DIVISOR}ns" for name, time_ns in times.items()})
+    return replace(trial, pattern=shorter)
 
 
-def _step(number: int, trial: _Trial, pattern: WorkloadPattern, target: TargetFacts) -> PlannedStep:
+def _step(number: int, trial: CheckTrial, target: TargetFacts) -> PlannedStep:
+    pattern = trial.pattern
     runtime_ns = pattern.runtime
+    is_counted = pattern.is_durable and trial.window == trial.window_count
     if pattern.enough_bytes:
         runtime_ns = min(runtime_ns, max(pattern.enough_after, round(pattern.enough_bytes / _LAYOUT_BYTES_PER_S * 1e9)))
     return PlannedStep(
@@ -209,9 +206,11 @@ def _step(number: int, trial: _Trial, pattern: WorkloadPattern, target: TargetFa
         block=0,
         repeat=1,
         seed=_SEED,
-        expected_ns=runtime_ns + pattern.ramp + BETWEEN_STEPS_NS + pattern.is_durable * COUNTED_NS_MAX // 2,
+        expected_ns=runtime_ns + pattern.ramp + BETWEEN_STEPS_NS + is_counted * COUNTED_NS_MAX // 2,
         bytes_written=pattern.bytes if pattern.writes else 0,
         file_name=trial.file_name,
+        window=trial.window,
+        window_count=trial.window_count,
     )
 
 
@@ -241,7 +240,7 @@ def working_bytes(filesystem: FilesystemFacts, *, where: str = "") -> int:
     return int(size)
 
 
-def _sync_trials(program: Program | None, room_bytes: int, state: FileState) -> list[_Trial]:
+def _sync_trials(program: Program | None, room_bytes: int, state: FileState) -> list[CheckTrial]:
     runtime_ms = _SYNC_TOTAL_MS // (len(_SYNC_SIZES) + (program is not None))
     trials = [_sync_trial(size, room_bytes, state, runtime_ms) for size in _SYNC_SIZES]
     if program is None:
@@ -250,10 +249,10 @@ def _sync_trials(program: Program | None, room_bytes: int, state: FileState) -> 
     pattern = log_pattern(
         program, room_bytes, **limits, **_long_enough(program.write.size_bytes, runtime_ms), interval=_INTERVAL
     )
-    return [*trials, _Trial(program.write.trial, log_label(program.write), pattern, file_name="")]
+    return [*trials, CheckTrial(program.write.trial, log_label(program.write), pattern)]
 
 
-def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -> _Trial:
+def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -> CheckTrial:
     """Small writes, each made durable before the next, as write-ahead logs do."""
     is_recorded = size == _RECORDED_SYNC_SIZE
     pattern = WorkloadPattern(
@@ -271,7 +270,7 @@ def _sync_trial(size: int, room_bytes: int, state: FileState, runtime_ms: int) -
         record_ios=is_recorded,
     )
     how = "appended" if state == "append" else "written in a row"
-    return _Trial(f"sync-write-{size}", f"{format_bytes(size)} {how} + fdatasync", pattern, file_name="")
+    return CheckTrial(f"sync-write-{size}", f"{format_bytes(size)} {how} + fdatasync", pattern)
 
 
 def _long_enough(size: int, runtime_ms: int) -> dict[str, Any]:
@@ -283,7 +282,7 @@ def _long_enough(size: int, runtime_ms: int) -> dict[str, Any]:
     }
 
 
-def _throughput_trials(target: TargetFacts, size: int) -> list[_Trial]:
+def _throughput_trials(target: TargetFacts, size: int) -> list[CheckTrial]:
     return [
         _layout_trial(target, size),
         _trial(target, "write", "sequential", 1, size, runtime_ms=1500),
@@ -299,7 +298,7 @@ _Contents = Literal["random", "zeros"]
 _COMPRESSION_ORDER: Sequence[tuple[_Contents, int]] = (("random", 1), ("zeros", 1), ("zeros", 2), ("random", 2))
 
 
-def _layout_trial(target: TargetFacts, size: int) -> _Trial:
+def _layout_trial(target: TargetFacts, size: int) -> CheckTrial:
     """Writes the working range once, so that later reads find data; measured as a sequential write."""
     trial = _trial(target, "write", "sequential", 8, size, runtime_ms=7000)
     is_new = target.kind == "directory"
@@ -313,7 +312,7 @@ def _layout_trial(target: TargetFacts, size: int) -> _Trial:
 _READ_DEPTHS: dict[AccessKind, tuple[int, int]] = {"sequential": (1, 8), "random": (1, 32)}
 
 
-def _read_trials(target: TargetFacts, size: int = 0, *, runtime_ms: int) -> list[_Trial]:
+def _read_trials(target: TargetFacts, size: int = 0, *, runtime_ms: int) -> list[CheckTrial]:
     return [
         # few fit into a time when they are random and one at a time
         _trial(target, "read", access, depth, size, runtime_ms=runtime_ms + 500 * ((access, depth) == ("random", 1)))
@@ -330,7 +329,7 @@ def _trial(
     size: int,
     *,
     runtime_ms: int,
-) -> _Trial:
+) -> CheckTrial:
     block = _LARGE_BLOCK if access == "sequential" else max(_SMALL_BLOCK, target.logical_block_size_bytes)
     is_write = operation == "write"
     name = f"{access}-{operation}-qd{queue_depth}"
@@ -347,14 +346,16 @@ def _trial(
         interval=_INTERVAL,
     )
     outstanding = f"{queue_depth} outstanding" if queue_depth > 1 else "one at a time"
-    return _Trial(name, f"{access} {operation}, {format_bytes(block)}, {outstanding}", pattern)
+    return CheckTrial(name, f"{access} {operation}, {format_bytes(block)}, {outstanding}", pattern, _LAID_OUT)
 
 
-def _compression_trial(target: TargetFacts, size: int, kind: _Contents, number: int) -> _Trial:
+def _compression_trial(target: TargetFacts, size: int, kind: _Contents, number: int) -> CheckTrial:
     trial = _trial(target, "write", "sequential", 8, size, runtime_ms=400)
     words = "zeros" if kind == "zeros" else "random data"
     pattern = trial.pattern.changed(contents=Contents(kind=kind), bytes=_WRITTEN_PROBE, ramp="0s")
-    return _Trial(f"{PROBE}{kind}-{number}", f"sequential write of {words}, 1 MiB, 8 outstanding", pattern)
+    return CheckTrial(
+        f"{PROBE}{kind}-{number}", f"sequential write of {words}, 1 MiB, 8 outstanding", pattern, _LAID_OUT
+    )
 
 
 def _ms(time_ms: int) -> Any:

@@ -29,6 +29,8 @@ class AwaitedStep:
         What it is called where there is little room; `name` when empty.
     may_be_left_out : bool
         Whether its phase may end before it: a round behind the first.
+    is_part : bool
+        Whether other windows of its trial follow: it is not told of alone.
     """
 
     name: str
@@ -37,6 +39,7 @@ class AwaitedStep:
     limits: Limits = _NONE
     short: str = ""
     may_be_left_out: bool = False
+    is_part: bool = False
 
 
 @dataclass(slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from drivelab.inventory.consent import Consent, require_purge_consent
 from drivelab.model.target import TargetFacts
+from drivelab.model.units import format_bytes
 from drivelab.run.device_counters import SYSFS_BLOCK, read_counters
 from drivelab.state.journal import Journal
 from drivelab.state.purge.catalogue import ANY_PURGE, any_purge, purge
@@ -89,3 +90,15 @@ def _outstanding(name: str) -> bool:
     except OSError:
         return False
     return any(count != "0" for count in reads_and_writes)
+
+
+def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:
+    """What the actions before a trial came to, where they did not do all that was asked."""
+    achieved = {}
+    dropped = context.get("dropped_page_cache") or {}
+    left = dropped.get("resident_bytes")
+    if left:
+        achieved["page-cache"] = f"partly: {format_bytes(left)} stayed"
+    elif dropped.get("reason"):
+        achieved["page-cache"] = f"not dropped: {dropped['reason']}"
+    return achieved

@@ -21,7 +21,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.finding import Finding
 from drivelab.model.measurement import Measurement
 from drivelab.model.metric import ROUND_TRIP
-from drivelab.model.plan import PlannedStep
+from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
@@ -70,6 +70,12 @@ class CheckResults:
     measurements: list[Measurement] = field(default_factory=list)
     summaries: list[TrialSummary] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+
+    def put_in_order(self, plan: Plan) -> None:
+        """Have the trials in the order in which they began; those of several windows were complete later."""
+        begun = list(dict.fromkeys(step.trial for step in plan.steps))
+        self.measurements.sort(key=lambda one: begun.index(one.name))
+        self.summaries.sort(key=lambda one: begun.index(one.name))
 
 
 def record_check(
@@ -127,6 +133,7 @@ def record_check(
             is_resumable=False,
         )
         results.outcome = execution.run()
+    results.put_in_order(plan.plan)
     if not results.summaries and results.outcome.failures:
         raise next(iter(results.outcome.failures.values()))
     return results
@@ -251,7 +258,8 @@ class _OnSimulatedDrive(_CheckStage):
 
     def prepare(self, step: PlannedStep) -> PreparedTrial:
         """The trial, measured in the drive's own time once it has written what it was given before."""
-        self._drive.engine.rest(_IDLE_NS)
+        if step.window == 1:
+            self._drive.engine.rest(_IDLE_NS)
         return replace(super().prepare(step), measure=self._drive.measure)
 
     def failure(self, error: DrivelabError | FileNotFoundError) -> DrivelabError:
@@ -271,13 +279,17 @@ class _InWorkingFiles(_CheckStage):
         self._stop = stop
         self._current: Path | None = None
         self._laid_out: Path | None = None
+        # what windows of a trial overwrite, and the trial that has another window to come
+        self._overwritten: dict[str, Path] = {}
+        self._goes_on = ""
 
     def _workload(self, step: PlannedStep, size_bytes: int) -> Workload:
         if step.pattern.uses_tree:
             return self._on_tree(step)
         is_new = not step.file_name or step.trial == LAYOUT
         if is_new:
-            self._current = self._area.new_file()
+            self._current = self._overwritten.pop(step.trial, None) or self._area.new_file()
+            self._goes_on = step.trial if step.pattern.file_state == "overwrite" and not step.ends_trial else ""
             found = direct_io_refusal(self._area.file(self._current).reopened)
             self._results.direct_reason = self._results.direct_reason or found
         path = self._current if is_new else self._laid_out
@@ -311,7 +323,8 @@ class _InWorkingFiles(_CheckStage):
 
     def prepare(self, step: PlannedStep) -> PreparedTrial:
         """The trial; before the log writes of a program also what this computer takes for a commit beside them."""
-        round_trip = {ROUND_TRIP: self._round_trip_ns()} if step.trial in _LOG_WRITES else {}
+        is_asked = step.trial in _LOG_WRITES and step.window == 1
+        round_trip = {ROUND_TRIP: self._round_trip_ns()} if is_asked else {}
         prepared = super().prepare(step)
         return replace(prepared, context=prepared.context | round_trip)
 
@@ -333,5 +346,7 @@ class _InWorkingFiles(_CheckStage):
         current, self._current = self._current, None
         if measured is not None and measured.name == LAYOUT and self._written_bytes:
             self._laid_out, current = current, None
+        if current is not None and self._goes_on and measured is not None:
+            self._overwritten[self._goes_on], current = current, None
         if current is not None:
             self._area.remove(current)

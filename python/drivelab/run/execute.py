@@ -18,13 +18,14 @@ from drivelab.model.measurement import Measurement
 from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
-from drivelab.model.units import format_bytes
+from drivelab.run.actions import achieved_actions
 from drivelab.run.commands_of_cells import CommandsOfCells, counts_commands, no_second_pass
 from drivelab.run.engine import RecordListener, StopRequest
 from drivelab.run.failed_io import failure_of
 from drivelab.run.prepared_trial import PreparedTrial, Stage, StoppedError
 from drivelab.run.progress import RunProgress, until_enough
 from drivelab.run.rounds import RoundsUnderWay
+from drivelab.run.windows_under_way import MeasuredTrial, WindowsUnderWay
 from drivelab.state.signals import signals_held, signals_obeyed
 from drivelab.store.place import TrialPlace
 from drivelab.store.write import RunWriter
@@ -161,6 +162,7 @@ class Execution:
         self._is_resumable = is_resumable
         self._idle_watch_s = idle_watch_s
         self._rounds = RoundsUnderWay(plan, stored or {})
+        self._windows = WindowsUnderWay()
 
     def run(self) -> Outcome:
         """Do every step; each completed trial is in the run directory.
@@ -178,7 +180,7 @@ class Execution:
         """
         with signals_held():
             try:
-                with signals_obeyed():
+                with signals_obeyed(), self._windows.kept_by(self._keep):
                     self._run_all_steps()
             finally:
                 self._put_everything_back()
@@ -193,7 +195,8 @@ class Execution:
                 break
             if all(step.trial in self._completed for step in steps):
                 continue
-            if self._rounds.are_needed(steps):
+            # of a trial in several windows one that failed is enough
+            if self._rounds.are_needed(steps) and not (len(steps) == 1 and steps[0].trial in self.outcome.failures):
                 self._run_steps(steps)
             else:
                 self._progress.not_needed([steps[0].number])
@@ -242,9 +245,17 @@ class Execution:
                 self._fail(step, result)
             # what was ended before it was measured is no trial
             elif result.engine.get("measured_ns") or not self._stop.is_set():
-                self._keep(step, trials[place], result, started)
+                self._take_window(MeasuredTrial(step, trials[place], result, started))
+
+    def _take_window(self, window: MeasuredTrial) -> None:
+        self._windows.take(window)
+        if window.step.ends_trial:
+            self._keep(self._windows.joined(window.step.trial), window.step.number)
+        else:
+            self._progress.window_done(window.step.number)
 
     def _fail(self, step: PlannedStep, error: DrivelabError) -> None:
+        self._windows.drop(step.trial)
         self.outcome.failures[step.trial] = error
         self._writer.add_journal("step failed", step=step.number, trial=step.trial, error=str(error))
         self._progress.failed(step.number, error)
@@ -264,7 +275,7 @@ class Execution:
                 on_records=sink,
             )
         context = self._context(step, trial, measured)
-        if not self._stop.is_set() and not failure_of(measured):
+        if step.ends_trial and not self._stop.is_set() and not failure_of(measured):
             context |= self._told_by_second_pass(step, trial, measured)
         return replace(measured, context=context)
 
@@ -346,7 +357,8 @@ class Execution:
             return nullcontext(lambda _records: None)
         return self._writer.record_sink(step.trial, open_loop=trial.workload.is_open_loop)
 
-    def _keep(self, step: PlannedStep, trial: PreparedTrial, measured: Measurement, started_utc: str) -> None:
+    def _keep(self, found: MeasuredTrial, ended_by: int = 0) -> None:
+        step, trial, measured = found.step, found.trial, found.measured
         summary, findings = self._instruments.judge(measured, trial.facts)
         failure = failure_of(measured) if self._is_resumable else None
         place = TrialPlace(
@@ -355,7 +367,7 @@ class Execution:
             step=step.number,
             block=step.block,
             repeat=step.repeat,
-            started_utc=started_utc,
+            started_utc=found.started_utc,
             asked=step.levels,
             achieved=trial.achieved | measured.context.get("settings_changed", {}) | achieved_actions(measured.context),
             is_reference=step.is_reference,
@@ -374,16 +386,4 @@ class Execution:
             lasting = as_it_lasts(summary.estimates, findings)
             rates = {name: one for name, one in lasting.items() if name in (THROUGHPUT, RATE)}
             summary = replace(summary, estimates=rates)
-        self._progress.done(step.number, summary)
-
-
-def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:
-    """What the actions before a trial came to, where they did not do all that was asked."""
-    achieved = {}
-    dropped = context.get("dropped_page_cache") or {}
-    left = dropped.get("resident_bytes")
-    if left:
-        achieved["page-cache"] = f"partly: {format_bytes(left)} stayed"
-    elif dropped.get("reason"):
-        achieved["page-cache"] = f"not dropped: {dropped['reason']}"
-    return achieved
+        self._progress.done(ended_by or step.number, summary)

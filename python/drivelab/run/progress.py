@@ -156,6 +156,10 @@ class RunProgress:
         """A step was measured and stored."""
         self._end_step(number, found_text(summary), _estimate_texts(summary) or ["nothing completed"])
 
+    def window_done(self, number: int) -> None:
+        """One window of a trial was measured, and others follow."""
+        self._leave_step(number)
+
     def failed(self, number: int, error: DrivelabError) -> None:
         """A step gave no result."""
         self._end_step(number, f"failed [{error.code}]", [f"failed [{error.code}]: {error.what}"])
@@ -166,11 +170,15 @@ class RunProgress:
             self._time_left.done(self._steps[number - 1], None)
             self._left.remove(number)
 
-    def _end_step(self, number: int, found: str, told: Sequence[str]) -> None:
+    def _leave_step(self, number: int) -> AwaitedStep:
         step, now_ns = self._steps[number - 1], self._now_ns()
         self._time_left.done(step, now_ns - self._current_ns)
         self._current, self._current_ns, self._current_share = None, now_ns, 0.0
         self._left.discard(number)
+        return step
+
+    def _end_step(self, number: int, found: str, told: Sequence[str]) -> None:
+        step = self._leave_step(number)
         self._ended_count += 1
         # the latest of a name is the last
         self._found.pop(step.name, None)
@@ -196,7 +204,7 @@ class RunProgress:
             title=self._title,
             share=self._shown_share,
             left=left_text(left_ns) if is_known else "",
-            place=self._place(self._ended_count + 1) if self._ended_count + len(self._left) > 1 and current else "",
+            place=self._place(self._ended_count + 1) if self._trial_count > 1 and current else "",
             name=current.name if current else "",
             now=self._now,
             found=tuple(self._found.values()),
@@ -206,7 +214,12 @@ class RunProgress:
     def _place(self, number: int) -> str:
         """Which of the steps it is; while rounds may end early their count is a maximum."""
         is_maximum = any(self._steps[left - 1].may_be_left_out for left in self._left)
-        return f"{number} of {'at most ' if is_maximum else ''}{self._ended_count + len(self._left)}"
+        return f"{number} of {'at most ' if is_maximum else ''}{self._trial_count}"
+
+    @property
+    def _trial_count(self) -> int:
+        """How many are told of: those that have ended, and those that are left."""
+        return self._ended_count + sum(not self._steps[left - 1].is_part for left in self._left)
 
     def _left_ns(self) -> int:
         if self._filling_ns and self._fillings:

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.plan import PlannedStep
+from drivelab.model.plan import Plan, PlannedStep
 from drivelab.model.program import Program
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.target import FilesystemFacts, TargetFacts
 from drivelab.model.tree import Tree
 from drivelab.model.workload import TargetRange
+from drivelab.plan.budget import BETWEEN_STEPS_NS
 from drivelab.plan.check import (
     LAYOUT,
     MIB,
@@ -38,7 +39,12 @@ ALL = [*SYNC, "sequential-write-qd8", "sequential-write-qd1", *READS, *WRITES, *
 
 
 def names(plan: CheckPlan) -> list[str]:
-    return [step.trial for step in plan.plan.steps]
+    """The trials in the order in which they begin."""
+    return list(dict.fromkeys(step.trial for step in plan.plan.steps))
+
+
+def windows_of(plan: CheckPlan, trial: str) -> list[PlannedStep]:
+    return [step for step in plan.plan.steps if step.trial == trial]
 
 
 def layout_of(plan: CheckPlan) -> PlannedStep:
@@ -69,7 +75,8 @@ def test_a_check_is_over_within_a_minute(directory: TargetFacts) -> None:
     for need in ("", "postgres", "sqlite"):
         plan = plan_check(directory, program=need)
         durable = [step.pattern for step in plan.plan.steps if step.pattern.is_durable]
-        others = 1.2e9 * len(durable) + 0.1e9 * len(plan.plan.steps)
+        counted = sum(step.ends_trial for step in plan.plan.steps if step.pattern.is_durable)
+        others = 1.2e9 * counted + 0.1e9 * len(plan.plan.steps)
         # 13 s more where a drive does fewer than 175 durable writes a second
         slow = sum(pattern.runtime - pattern.enough_after for pattern in durable)
         assert plan.longest_ns - slow + others < 55e9
@@ -80,7 +87,7 @@ def test_a_check_is_over_within_a_minute(directory: TargetFacts) -> None:
 def test_a_program_is_asked_about_with_what_it_issues(program: Program, directory: TargetFacts) -> None:
     plan, write = plan_check(directory, program=program.need), program.write
     assert names(plan)[: len(SIZES) + 1] == [*SIZES, write.trial]
-    issued = plan.plan.steps[len(SIZES)].pattern.on(TargetRange(path=""), seed=1)
+    issued = windows_of(plan, write.trial)[0].pattern.on(TargetRange(path=""), seed=1)
     assert (issued.durability.method, issued.durability.every_writes) == ("fdatasync", 1)
     assert (issued.file_state, issued.access.kind, issued.direct) == (write.file_state, write.access, write.direct)
     assert issued.pacing.think_ns == program.own.one_ns
@@ -115,8 +122,10 @@ def test_write_ahead_logs_are_imitated_by_buffered_appends_each_made_durable(dir
 def test_the_file_is_laid_out_before_anything_reads_it(directory: TargetFacts) -> None:
     plan = plan_check(directory)
     layout = layout_of(plan)
-    assert all(step.file_name == layout.file_name for step in plan.plan.steps[layout.number :])
-    assert not any(step.file_name for step in plan.plan.steps[: layout.number - 1])
+    others = [step for step in plan.plan.steps if not step.pattern.is_durable]
+    assert others[0] is layout
+    assert {step.file_name for step in others} == {layout.file_name}
+    assert not any(step.file_name for step in plan.plan.steps if step.pattern.is_durable)
     assert layout.pattern.enough_bytes == plan.working_bytes
 
 
@@ -216,10 +225,11 @@ def test_other_trials_take_their_time(directory: TargetFacts) -> None:
 
 
 def test_a_slow_drive_gets_time_for_as_many_synchronous_writes_as_a_p99_needs(directory: TargetFacts) -> None:
-    for step in plan_check(directory).plan.steps:
-        if step.pattern.is_durable:
-            assert step.pattern.enough_bytes >= 600 * step.pattern.block_size
-            assert step.pattern.runtime > 1.5 * step.pattern.enough_after
+    plan = plan_check(directory)
+    for trial in SYNC:
+        patterns = [step.pattern for step in windows_of(plan, trial)]
+        assert sum(pattern.enough_bytes for pattern in patterns) >= 600 * patterns[0].block_size
+        assert all(pattern.runtime > 1.5 * pattern.enough_after for pattern in patterns)
 
 
 def test_a_quick_check_asks_the_same_in_a_fifth_of_the_time(directory: TargetFacts) -> None:
@@ -232,3 +242,51 @@ def test_a_quick_check_asks_the_same_in_a_fifth_of_the_time(directory: TargetFac
 def test_the_ios_of_one_trial_are_kept_and_not_too_many_of_them(directory: TargetFacts) -> None:
     recorded = [step for step in plan_check(directory).plan.steps if step.pattern.record_ios]
     assert [(step.trial, step.pattern.count) for step in recorded] == [("sync-write-4096", 60_000)]
+
+
+@pytest.mark.parametrize(("is_quick", "count", "behind"), [(False, 5, [3, 4]), (True, 3, [2])])
+def test_durable_trials_are_measured_at_several_moments(
+    directory: TargetFacts, is_quick: bool, count: int, behind: list[int]
+) -> None:
+    plan = plan_check(directory, is_quick=is_quick)
+    layout = layout_of(plan).number
+    last_write = windows_of(plan, "random-write-qd1")[0].number
+    for trial in SYNC:
+        windows = windows_of(plan, trial)
+        assert [(one.window, one.window_count) for one in windows] == [(1 + place, count) for place in range(count)]
+        assert [place for place, one in enumerate(windows) if one.number > layout] == behind
+        # what writes at random is the heaviest work, and comes behind all of them
+        assert windows[-1].number < last_write
+        assert [one.ends_trial for one in windows] == [False] * (count - 1) + [True]
+
+
+def test_windows_take_as_much_time_and_write_as_much_as_their_trial_did(directory: TargetFacts) -> None:
+    plan = plan_check(directory)
+    for trial in SYNC:
+        patterns = [step.pattern for step in windows_of(plan, trial)]
+        assert sum(pattern.enough_after for pattern in patterns) == 4_000_000_000
+        assert sum(pattern.runtime for pattern in patterns) == 6_600_000_000
+        assert sum(pattern.bytes for pattern in patterns) <= 512 * MIB
+    # 0.1 s of ramp were before each of five trials: less than a tenth of a check is added
+    for is_quick, most_ns in ((False, 0.1 * 45e9), (True, 0.1 * 9e9)):
+        steps = plan_check(directory, is_quick=is_quick).plan.steps
+        durable = [step for step in steps if step.pattern.is_durable]
+        added_ns = sum(step.pattern.ramp for step in durable) - 5 * 0.1e9
+        # beside it 30 ms to get ready for each window but the first
+        assert added_ns + BETWEEN_STEPS_NS * (len(durable) - 5) < most_ns
+
+
+def test_windows_are_in_another_order_in_each_round_and_the_same_in_each_check(directory: TargetFacts) -> None:
+    steps = plan_check(directory).plan.steps
+    rounds = [
+        [step.trial for step in steps if step.pattern.is_durable and step.window == number] for number in range(1, 6)
+    ]
+    assert rounds[0] == SYNC
+    assert all(sorted(one) == sorted(SYNC) for one in rounds)
+    assert len({tuple(one) for one in rounds}) > 3
+    assert [step.trial for step in plan_check(directory).plan.steps] == [step.trial for step in steps]
+
+
+def test_a_plan_with_windows_is_stored_and_read_again(directory: TargetFacts) -> None:
+    plan = plan_check(directory).plan
+    assert Plan.from_json(plan.to_json()).steps == plan.steps

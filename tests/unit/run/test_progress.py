@@ -245,8 +245,28 @@ def test_trials_of_a_check_are_awaited_with_what_counts_their_commands(tmp_path:
     assert [step.name for step in awaited] == [step.label for step in plan.steps]
     assert awaited[0].short == "512 B appended"
     assert awaited[-1].short.endswith(" QD8")
-    counted = [one for one, step in zip(awaited, plan.steps, strict=True) if step.pattern.is_durable]
-    assert all(step.expected_ns > step.limits.runtime_ns > 0 for step in counted)
+    pairs = [(one, step) for one, step in zip(awaited, plan.steps, strict=True) if step.pattern.is_durable]
+    # behind the last window of each
+    assert {one.is_part for one, step in pairs if step.window < step.window_count} == {True}
+    assert all(
+        one.expected_ns > one.limits.runtime_ns > 0 and not one.is_part for one, step in pairs if step.ends_trial
+    )
+
+
+def test_windows_of_a_trial_count_as_one_step(tmp_path: Path) -> None:
+    plan = plan_check(resolve_target(str(tmp_path)), is_quick=True).plan
+    stream = io.StringIO()
+    progress = RunProgress("check", awaited_of_check(plan), stream)
+    trials = len({step.trial for step in plan.steps})
+    for step in plan.steps:
+        progress.begins(step.number)
+        assert f" of {trials}" in progress.look().place
+        if step.ends_trial:
+            progress.done(step.number, SUMMARY)
+        else:
+            progress.window_done(step.number)
+    lines = stream.getvalue().splitlines()
+    assert [line.split(",")[0] for line in lines] == [f"step {1 + place} of {trials}" for place in range(trials)]
 
 
 class Deaf(io.StringIO):

@@ -9,7 +9,7 @@ import pytest
 from drivelab.model.tree import Tree
 from drivelab.model.workload import OperationShare, TargetRange, Workload
 from drivelab.run import tree_cache
-from drivelab.run.execute import achieved_actions
+from drivelab.run.actions import achieved_actions
 
 
 def workload(directory: Path, operation: str) -> Workload:

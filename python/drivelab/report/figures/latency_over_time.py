@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from drivelab.model.metric import WINDOW_SPAN
 from drivelab.report.content import TrialContent
 from drivelab.report.figures import theme
 from drivelab.report.figures.figure import DataTable, Figure, Plot
@@ -164,6 +165,8 @@ def _time_axis(series: IntervalSeries, number: int, *, is_last: bool) -> dict[st
 def _panel_text(trial: TrialContent, series: IntervalSeries) -> str:
     column = round_latency_text(float(np.median(series.duration_ns)))
     note = f"{count_text(trial.histogram.total_count)} I/Os, columns of {column}"
+    if span := trial.estimate(WINDOW_SPAN):
+        note += f", {span.sample_count} windows within {span}, end to end"
     return f"<b>{theme.named(trial)}</b>  <span style='font-size:11px'>{note}</span>"
 
 
