@@ -255,7 +255,6 @@ class Execution:
             self._progress.window_done(window.step.number)
 
     def _fail(self, step: PlannedStep, error: DrivelabError) -> None:
-        self._windows.drop(step.trial)
         self.outcome.failures[step.trial] = error
         self._writer.add_journal("step failed", step=step.number, trial=step.trial, error=str(error))
         self._progress.failed(step.number, error)

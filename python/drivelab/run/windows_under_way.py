@@ -32,10 +32,6 @@ class WindowsUnderWay:
         """Take one window of a trial."""
         self._windows.setdefault(window.step.trial, []).append(window)
 
-    def drop(self, trial: str) -> None:
-        """Forget the windows of a trial that has failed."""
-        self._windows.pop(trial, None)
-
     def joined(self, trial: str) -> MeasuredTrial:
         """All windows of a trial as one, with the step that began it, and not held any more."""
         windows = self._windows.pop(trial)
