@@ -169,9 +169,7 @@ def plan_check(
 def _planned(
     target: TargetFacts, durable: Sequence[CheckTrial], others: Sequence[CheckTrial], *, is_quick: bool
 ) -> Plan:
-    if is_quick:
-        durable, others = [*map(_shortened, durable)], [*map(_shortened, others)]
-    in_order = spread(durable, others, seed=_SEED, is_quick=is_quick)
+    in_order = map(_shortened, [*durable, *others]) if is_quick else spread(durable, others, seed=_SEED)
     steps = [_step(number, trial, target) for number, trial in enumerate(in_order, start=1)]
     planned = PlannedTarget(target.place, target.text, target.kind, target.size_bytes, target.logical_block_size_bytes)
     question = f"Is {target.place} fit, and can the numbers be trusted?"

@@ -2,7 +2,8 @@
 
 A drive may change its speed slowly: throttled for a minute, with a cache that fills and empties, beside a neighbour
 that comes and goes. A single window may meet one speed alone; windows that lie apart meet several, and how much they
-differ says how far the number may be from that of another time.
+differ says how far the number may be from that of another time. A quick check has no time for that: of the three
+windows that it could have, whose scatter nobody knows, even a steady drive would have intervals that settle little.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from drivelab.plan.order import shuffled
 
 # behind which trials a round of the durable ones is measured; reads give a drive time to put in order what was written
 _BEHIND = ("sequential-read-qd8", "random-read-qd32")
-_BEHIND_QUICK = _BEHIND[1:]
 # and how many before anything else is written
-_ROUNDS_FIRST, _ROUNDS_FIRST_QUICK = 3, 2
+_ROUNDS_FIRST = 3
 _RAMP: Any = "50ms"
 
 
@@ -36,9 +36,7 @@ class CheckTrial:
     window_count: int = 1
 
 
-def spread(
-    durable: Sequence[CheckTrial], others: Sequence[CheckTrial], *, seed: int, is_quick: bool
-) -> Iterator[CheckTrial]:
+def spread(durable: Sequence[CheckTrial], others: Sequence[CheckTrial], *, seed: int) -> Iterator[CheckTrial]:
     """The trials of a check in order: some rounds of the durable ones, then the others with a round behind some.
 
     Parameters
@@ -46,20 +44,18 @@ def spread(
     durable : sequence of CheckTrial
         Each is cut into windows, one in every round; a round behind the first is in random order.
     """
-    behind = _BEHIND_QUICK if is_quick else _BEHIND
-    first = _ROUNDS_FIRST_QUICK if is_quick else _ROUNDS_FIRST
-    generator, count = np.random.default_rng(seed), first + len(behind)
+    generator, count = np.random.default_rng(seed), _ROUNDS_FIRST + len(_BEHIND)
 
     def one_round(number: int) -> Iterator[CheckTrial]:
         in_order = durable if number == 1 else shuffled(durable, generator)
         yield from (_window(trial, number, count) for trial in in_order)
 
-    for number in range(1, first + 1):
+    for number in range(1, _ROUNDS_FIRST + 1):
         yield from one_round(number)
     for trial in others:
         yield trial
-        if trial.name in behind:
-            yield from one_round(first + 1 + behind.index(trial.name))
+        if trial.name in _BEHIND:
+            yield from one_round(_ROUNDS_FIRST + 1 + _BEHIND.index(trial.name))
 
 
 def _window(trial: CheckTrial, number: int, count: int) -> CheckTrial:

@@ -16,7 +16,6 @@ from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.workload import TargetRange
 from drivelab.plan.check import plan_check
-from drivelab.run.joined_windows import joined_windows
 from drivelab.run.simulated import SimulatedDrive
 
 # two minutes hold the slowest change four times
@@ -33,18 +32,17 @@ def checked(model: SimulatedModel, seed: int) -> tuple[list[TrialSummary], list[
     """What the durable trials of a quick check come to."""
     facts = _facts(model)
     drive, random = SimulatedDrive(model, seed), np.random.default_rng(seed)
-    windows: dict[str, list[Measurement]] = {}
+    trials = []
     for step in _durable_steps(facts):
         drive.engine.rest(int(random.uniform(1e9, 60e9)))
-        windows.setdefault(step.trial, []).append(_measured(drive, step, facts))
-    trials = [judge_trial(joined_windows(found), facts) for found in windows.values()]
+        trials.append(judge_trial(_measured(drive, step, facts), facts))
     return [summary for summary, _ in trials], [finding for _, found in trials for finding in found]
 
 
 def long_run_p99_ns(model: SimulatedModel, trial: str) -> float:
     """The p99 of what a trial issues, over minutes."""
     facts = _facts(model)
-    step = next(one for one in _durable_steps(facts) if one.trial == trial)
+    (step,) = (one for one in _durable_steps(facts) if one.trial == trial)
     longer = step.pattern.changed(runtime=_LONG_RUN, enough_after=_LONG_RUN, bytes=0)
     measured = _measured(SimulatedDrive(model, 1), replace(step, pattern=longer), facts)
     return float(measured.histograms["durable_write", "total"].quantile_ns(0.99))

@@ -42,12 +42,13 @@ def test_a_speed_that_changes_within_a_check_is_not_judged_by_one_of_them(stays_
 def test_an_answer_says_for_what_time_it_holds() -> None:
     # slow for minutes: in half a minute nothing shows it
     drive = two_speeds(3000, 3000)
-    for is_quick, words in ((False, "in 5 windows within "), (True, "in 3 windows within ")):
-        verdict = judge_need(ETCD, check(drive, 1, is_quick=is_quick), [])
-        assert verdict.outcome in ("pass", "fail")
-        assert words in verdict.sentence
-        assert words in verdict.checks[0].text
-        assert verdict.checks[0].windows.startswith(words)
+    verdict, words = judge_need(ETCD, check(drive, 1), []), "in 5 windows within "
+    assert verdict.outcome in ("pass", "fail")
+    assert words in verdict.sentence
+    assert words in verdict.checks[0].text
+    assert verdict.checks[0].windows.startswith(words)
+    # a quick check has one
+    assert "windows" not in judge_need(ETCD, check(drive, 1, is_quick=True), []).sentence
 
 
 def test_windows_span_most_of_a_check() -> None:
@@ -63,7 +64,7 @@ def test_intervals_of_a_steady_drive_cover_what_it_does() -> None:
     found = [
         (one.estimates[metric], value)
         for seed in range(15)
-        for one in check(drive, seed, is_quick=True)
+        for one in check(drive, seed)
         for metric, value in truth.items()
     ]
     hits = sum((one.low or 0) <= value <= (one.high or float("inf")) for one, value in found)
