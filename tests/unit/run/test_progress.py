@@ -240,7 +240,7 @@ def test_steps_at_the_same_time_take_the_time_of_all_once(plan: Plan) -> None:
 
 
 def test_trials_of_a_check_are_awaited_with_what_counts_their_commands(tmp_path: Path) -> None:
-    plan = plan_check(resolve_target(str(tmp_path)), is_quick=True).plan
+    plan = plan_check(resolve_target(str(tmp_path))).plan
     awaited = awaited_of_check(plan)
     assert [step.name for step in awaited] == [step.label for step in plan.steps]
     assert awaited[0].short == "512 B appended"
@@ -254,7 +254,7 @@ def test_trials_of_a_check_are_awaited_with_what_counts_their_commands(tmp_path:
 
 
 def test_windows_of_a_trial_count_as_one_step(tmp_path: Path) -> None:
-    plan = plan_check(resolve_target(str(tmp_path)), is_quick=True).plan
+    plan = plan_check(resolve_target(str(tmp_path))).plan
     stream = io.StringIO()
     progress = RunProgress("check", awaited_of_check(plan), stream)
     trials = len({step.trial for step in plan.steps})

@@ -19,7 +19,7 @@ def windows_of_a_check() -> list[MeasuredTrial]:
     """The first three windows of one trial."""
     facts = resolve_target("sim:consumer-ssd")
     drive = SimulatedDrive(load_model("sim:consumer-ssd"), 1)
-    steps = [step for step in plan_check(facts, is_quick=True).plan.steps if step.trial == "sync-write-512"]
+    steps = [step for step in plan_check(facts).plan.steps if step.trial == "sync-write-512"][:3]
     found = []
     for step in steps:
         workload = step.pattern.on(TargetRange(path=facts.path), seed=1).model_copy(update={"backend": "auto"})
