@@ -140,10 +140,11 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
     mentioned = {name for name in TABLE_NAMES if re.search(rf"\b{name}\b", query, re.IGNORECASE)}
     connection = duckdb.connect()
     calls = _InterruptibleCalls(connection)
-    _limit(connection, memory_bytes or memory_of_process() // 2)
+    # all of it on a thread of its own: on this one Ctrl-C would be an error of DuckDB's
+    calls.result_of(lambda: _limit(connection, memory_bytes or memory_of_process() // 2))
     try:
         files = calls.result_of(lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES), query))
-        _lock(connection, files)
+        calls.result_of(lambda: _lock(connection, files))
     except duckdb.Error as error:
         # nothing of the query is in it yet
         raise _damage(error, query) from error
