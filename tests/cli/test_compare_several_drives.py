@@ -78,3 +78,5 @@ def test_drives_that_only_one_run_has_are_not_held_against_each_other(capsys: py
     told = " ".join(capsys.readouterr().out.split())
     assert "have no drive in common, and drivelab report puts all drives beside each other." in told
     assert "left out" not in told
+    # the drives are what differs
+    assert f"What differs: drive: {CARD} and {CLOUD} in BASE, {DISK} in NEW" in told

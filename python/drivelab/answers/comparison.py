@@ -87,7 +87,8 @@ def compare_runs(
     compared = compare_sides(ours, theirs, units, margin=margin, metrics=metrics)
     left_out_base, left_out_new = _left_out(ours, theirs, compared, places)
     used = {target for row in compared.rows for target in (row.target_base, row.target_new)}
-    left_out = {*left_out_base, *left_out_new} - used
+    # where nothing is left of any drive, the drives are what differs
+    left_out = {*left_out_base, *left_out_new} - used if used else set[str]()
     known = {target: left for target, left in left_of_bursts((*base, *new)).items() if target not in left_out}
     perhaps = _perhaps_bursts((*base, *new), [read for side in sides for read in side])
     perhaps = {target: rate for target, rate in perhaps.items() if target not in {*known, *left_out}}

@@ -8,6 +8,7 @@ from typing import Any
 from drivelab.answers.measured_on import MeasuredTarget, as_text, measured_targets
 from drivelab.answers.trial_notes import TrialNotes
 from drivelab.model.comparison import SideDifference
+from drivelab.model.result_set import SIMULATED
 from drivelab.store.read import StoredRun
 
 Facts = dict[str, dict[str, None]]
@@ -78,7 +79,11 @@ def _of_target(target: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _of_drive(measured: MeasuredTarget) -> Iterator[tuple[str, str]]:
     drive = measured.drive
-    if drive.serial:
+    if drive.kind == SIMULATED:
+        # one label may be given to two models
+        yield "drive", drive.model
+        yield "label", drive.label if drive.label != drive.model else ""
+    elif drive.serial:
         yield "drive", f"{drive.name} ({drive.serial})"
     else:
         yield "drive", drive.name

@@ -26,7 +26,7 @@ def joint_of_comparison(comparison: Comparison) -> Joint:
     tables = [comparison_table(comparison)] if comparison.rows else []
     told = told_differences(comparison.part_differences)
     return Joint(
-        title=sides_words(comparison),
+        title="; ".join(sides_words(comparison)),
         question=f"{new} against {base}: which is faster?",
         sentences=(*answers_with_limits(comparison), *told),
         tables=numbered((*tables, *part_differences_tables(comparison.part_differences))),

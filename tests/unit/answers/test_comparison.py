@@ -137,6 +137,17 @@ def test_a_label_does_not_make_one_drive_of_two_models(made: MakeRun) -> None:
     assert answers(found)[0].startswith("sim:disk-7200")
 
 
+def test_labels_of_models_are_told_beside_the_models(made: MakeRun) -> None:
+    runs = [made(), made()]
+    for run, label in zip(runs, ("old", "new"), strict=True):
+        (target,) = run.record.targets
+        target |= {"label": label, "facts_after": {}}
+        target["facts_before"] = {"text": f"sim:{label}.toml", "kind": "simulated", "simulated": {"title": "A model"}}
+    told = {one.what: (one.base, one.new) for one in compared(*runs).differences}
+    assert told["drive"] == (("sim:old.toml",), ("sim:new.toml",))
+    assert told["label"] == (("old",), ("new",))
+
+
 def test_the_run_is_the_unit(made: MakeRun) -> None:
     found = compare_runs(three(made, run_noise=0.1, repeats=3), three(made, run_noise=0.1, repeats=3))
     assert {row.ratio.sample_count for row in found.rows} == {6}

@@ -26,7 +26,7 @@ from drivelab.report.sentences.comparison import (
     reasons,
     remarks,
     row_words,
-    runs_words,
+    sides_words,
     usual_levels,
     value_words,
     verdict_words,
@@ -55,9 +55,6 @@ def comparison_markdown(comparison: Comparison) -> str:
 def _lines(comparison: Comparison) -> Iterator[str]:
     for number, sentence in enumerate(answers_with_limits(comparison)):
         yield from (f"**{escaped(sentence)}**" if number == 0 else escaped(sentence), "")
-    yield f"BASE: {escaped(runs_words(comparison.base))}  "
-    yield f"NEW: {escaped(runs_words(comparison.new))}"
-    yield ""
     rows = comparison.rows
     constant, usual = constant_levels(rows), usual_levels(rows)
     if constant:
@@ -75,6 +72,8 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield from _distributions(comparison)
     yield from _why(comparison)
+    base, new = sides_words(comparison)
+    yield from (f"{escaped(base)}  ", escaped(new), "")
     if comparison.differences:
         yield "What differs between the two sides:"
         yield ""

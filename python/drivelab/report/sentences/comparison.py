@@ -47,14 +47,21 @@ def how_to_read(base: str = "BASE", new: str = "NEW") -> str:
     return _HOW_TO_READ.format(new, base)
 
 
-def sides_words(comparison: Comparison) -> str:
-    """Who is compared with whom."""
-    return f"BASE {runs_words(comparison.base)}; NEW {runs_words(comparison.new)}"
+def sides_words(comparison: Comparison, *, is_whole: bool = True) -> tuple[str, str]:
+    """Which runs BASE and NEW are: all names, or of several runs the first and how many more there are."""
+    base, new = (
+        _side_words(name, runs, is_whole=is_whole)
+        for name, runs in (("BASE", comparison.base), ("NEW", comparison.new))
+    )
+    return base, new
 
 
-def runs_words(runs: Sequence[ComparedRun]) -> str:
-    """The runs of a side."""
-    return runs[0].name if len(runs) == 1 else f"{len(runs)} runs: {', '.join(run.name for run in runs)}"
+def _side_words(name: str, runs: Sequence[ComparedRun], *, is_whole: bool) -> str:
+    first, *others = runs
+    if is_whole and others:
+        return f"{name}, {len(runs)} runs: {', '.join(run.name for run in runs)}"
+    more = f" and {counted(len(others), 'more run')}" if others else ""
+    return f"{name}: {first.name}{more}"
 
 
 def looks_change(row: MetricComparison, *, is_in_times: bool = False) -> str:

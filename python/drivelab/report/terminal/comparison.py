@@ -23,7 +23,7 @@ from drivelab.report.sentences.comparison import (
     reasons,
     remarks,
     row_words,
-    runs_words,
+    sides_words,
     target_words,
     usual_levels,
     value_words,
@@ -60,28 +60,22 @@ def comparison_text(comparison: Comparison, *, plain: bool = False, is_whole: bo
 
 
 def _lines(comparison: Comparison, *, plain: bool) -> Iterator[str]:
-    yield f"BASE  {runs_words(comparison.base)}"
-    yield f"NEW   {runs_words(comparison.new)}"
-    yield from (line for told in limits_words(comparison) for line in _wrapped(told))
-    yield ""
-    for sentence in answers(comparison):
+    answer, *summary = answers(comparison)
+    yield from _answer(answer, comparison)
+    for sentence in summary:
         yield from (*_wrapped(sentence), "")
     yield from _tables(comparison)
     yield from (line for one in _remarks(comparison) for line in one)
     yield from _why(comparison, plain=plain)
-    yield from [""] * bool(comparison.differences)
+    yield from ("", *_sides(comparison, is_whole=True))
     yield from (line for one in _differences(comparison) for line in one)
 
 
 def _screen(comparison: Comparison) -> Iterator[str]:
     """The answer, the judged numbers, and as much of what limits them as there is room for."""
-    head = [
-        textwrap.shorten(f"{name} {runs_words(runs)}", WIDTH, placeholder=" ...")
-        for name, runs in (("BASE ", comparison.base), ("NEW  ", comparison.new))
-    ]
-    head += [line for told in limits_words(comparison) for line in _wrapped(told)]
     answer, *summary = answers(comparison)
-    head += ["", *_wrapped(answer), ""]
+    head = list(_answer(answer, comparison))
+    sides = list(_sides(comparison, is_whole=False))
     if comparison.is_anything_judged:
         head += [line for one in summary for line in (*_within(_wrapped(one), _SUMMARY_LINES_MAX), "")]
     told = [sentence for one in comparison.part_differences[:1] for sentence in difference_sentences(one)[:1]]
@@ -89,11 +83,24 @@ def _screen(comparison: Comparison) -> Iterator[str]:
     differences = list(_differences(comparison))
     rows = _rows(comparison)
     # rows first, but for the first words of the others
-    kept = min(_REMARK_LINES_MAX, sum(map(len, remarks))) + min(_DIFFERENCE_LINES_MAX, sum(map(len, differences)))
-    shown = [*_within(rows, LINES_MAX - len(head) - kept - 1), ""] if rows else []
-    left = LINES_MAX - len(head) - len(shown)
-    below = list(_whole(remarks, left - min(_DIFFERENCE_LINES_MAX, sum(map(len, differences)))))
-    yield from (*head, *shown, *below, *_whole(differences, left - len(below)))
+    kept_differences = min(_DIFFERENCE_LINES_MAX, sum(map(len, differences)))
+    left = LINES_MAX - len(head) - len(sides)
+    kept = min(_REMARK_LINES_MAX, sum(map(len, remarks))) + kept_differences
+    shown = [*_within(rows, left - kept - 1), ""] if rows else []
+    left -= len(shown)
+    below = list(_whole(remarks, left - kept_differences))
+    yield from (*head, *shown, *below, *sides, *_whole(differences, left - len(below)))
+
+
+def _answer(answer: str, comparison: Comparison) -> Iterator[str]:
+    """The answer, what to know before any number, and an empty line."""
+    yield from (line for told in (answer, *limits_words(comparison)) for line in _wrapped(told))
+    yield ""
+
+
+def _sides(comparison: Comparison, *, is_whole: bool) -> Iterator[str]:
+    """Which runs are compared."""
+    yield from (line for side in sides_words(comparison, is_whole=is_whole) for line in _wrapped(side, "  "))
 
 
 def _rows(comparison: Comparison) -> list[str]:

@@ -60,13 +60,13 @@ def test_another_run_of_a_model_is_known_to_be_the_same() -> None:
     assert mixed.startswith("Whether tuesday is faster than monday can't be told: of 2 numbers")
 
 
-def test_a_target_without_anything_to_compare_with_is_named_above_the_answer() -> None:
+def test_a_target_without_anything_to_compare_with_is_named_below_the_answer() -> None:
     one = Comparison((ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),), 0.05, rows=(seen(2.0),))
     two = replace(one, left_out_new=("Beta",))
     told = "Beta of NEW is left out: BASE has nothing to compare with."
     assert told not in answers_with_limits(one)
     assert answers_with_limits(two)[1] == told
-    assert comparison_text(two, is_whole=False).splitlines()[2] == told
+    assert told in comparison_text(two, is_whole=False).splitlines()[1:3]
     assert two.to_json()["left_out_new"] == ["Beta"]
 
 
@@ -77,7 +77,7 @@ def test_drives_that_stand_beside_each_other_are_named_before_any_number() -> No
     assert answers_with_limits(two)[1] == "Beta of NEW is compared with Alpha of BASE, Delta with Gamma."
     told = "Beta of NEW is compared with Alpha of BASE."
     assert answers_with_limits(one)[1] == told
-    assert comparison_text(one, is_whole=False).splitlines()[2] == told
+    assert told in comparison_text(one, is_whole=False).splitlines()[1:3]
     # named by the answer itself
     alone = replace(one, rows=(pair,))
     assert answers(alone)[0].startswith("Beta looked 2.0 times")
@@ -143,8 +143,8 @@ def test_advice_that_has_room_is_never_cut_in_a_sentence() -> None:
     sides = (ComparedRun("monday", ""),), (ComparedRun("tuesday", ""),)
     rows = tuple(replace(seen(1.5), label=f"workload {n}") for n in range(20))
     lines = comparison_text(Comparison(*sides, margin=0.05, rows=rows, notes=notes), is_whole=False).splitlines()
-    assert lines[-3].endswith("nothing is judged.")
-    assert lines[-2] == "  ... 1 more: --details"
+    assert lines[-5].endswith("nothing is judged.")
+    assert lines[-4] == "  ... 1 more: --details"
 
 
 def _pair(ratio: float, pattern: str) -> MetricComparison:
