@@ -20,7 +20,7 @@ from drivelab.model.drive_values import FleetDrive, FleetNumber, FleetNumbers, N
 from drivelab.model.errors import DrivelabError
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT, told_metric
 from drivelab.model.names import counted, names_in_words
-from drivelab.model.result_set import MeasuredDrive
+from drivelab.model.result_set import SIMULATED, MeasuredDrive
 from drivelab.model.stored_experiment import workload_titles
 from drivelab.model.units import format_decimal_bytes
 from drivelab.store.read import StoredRun, open_run
@@ -197,7 +197,9 @@ def drives_of_run(record: RunRecord, labels: Iterable[str] = (), host: str = "")
 
 def _drive(drive: MeasuredDrive, kernel_name: str, record: RunRecord) -> FleetDrive:
     model = drive.model or drive.kind or drive.label
-    if drive.model and drive.capacity_bytes:
+    if drive.kind == SIMULATED:
+        model = f"{drive.model} ({drive.kind})"
+    elif drive.model and drive.capacity_bytes:
         model = f"{model} {format_decimal_bytes(drive.capacity_bytes)}"
     elif drive.kind and not drive.model:
         model = f"{drive.name} ({drive.kind})" if drive.name != drive.kind else drive.kind

@@ -115,11 +115,12 @@ def _measured_target(target: Mapping[str, Any], machine: str) -> MeasuredTarget:
     capacity = drive.get("size_bytes") or facts.get("size_bytes") or None
     is_scratch = facts.get("kind") == "scratch" or label.startswith("scratch")
     model = "" if is_scratch else _model(drive)
+    name = f"{model} {format_decimal_bytes(capacity)}" if model and capacity else model or label
     if facts.get("simulated"):
         # a label is what its user calls it, and another model may have the same
-        label = as_text(facts.get("text")) or label
+        name, model = label, as_text(facts.get("text")) or label
     measured = MeasuredDrive(
-        name=f"{model} {format_decimal_bytes(capacity)}" if model and capacity else model or label,
+        name=name,
         model=model,
         firmware=as_text(drive.get("firmware")),
         serial=as_text(drive.get("serial")),

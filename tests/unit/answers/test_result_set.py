@@ -215,6 +215,12 @@ def test_two_drives_of_one_model_get_the_ends_of_their_serials() -> None:
     assert names == {"sdb": "SAMSUNG MZ7LH480HAHQ 480 GB (S45P)", "sdc": "SAMSUNG MZ7LH480HAHQ 480 GB (123456)"}
 
 
+def test_a_simulated_drive_is_called_by_its_label_and_known_by_its_model() -> None:
+    facts = {"kind": "simulated", "text": "sim:./A.toml", "simulated": {"title": "drive A"}}
+    found = measured_targets(RunRecord(targets=[target("old", None, **facts)]))["old"].drive
+    assert (found.name, found.label, found.model) == ("old", "old", "sim:./A.toml")
+
+
 def test_two_directories_of_one_drive_are_told_apart_by_their_labels() -> None:
     found = measured_targets(
         RunRecord(targets=[target("/a", DRIVE, kind="directory"), target("/b", DRIVE, kind="directory")])

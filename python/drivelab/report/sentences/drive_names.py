@@ -91,4 +91,4 @@ def drives_of_runs(sets: Sequence[ResultSet], named_apart: Sequence[ResultSet]) 
 
 
 def _identity(drive: MeasuredDrive) -> tuple[str, ...]:
-    return (drive.model, drive.serial) if drive.serial else ("", drive.name, drive.kind, drive.machine)
+    return (drive.model, drive.serial) if drive.serial else ("", drive.name, drive.model, drive.kind, drive.machine)

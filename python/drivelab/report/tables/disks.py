@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from drivelab.model.result_set import MeasuredDrive, Observation, PageForm, ResultSet
+from drivelab.model.result_set import SIMULATED, MeasuredDrive, Observation, PageForm, ResultSet
 from drivelab.model.setting import AS_FOUND
 from drivelab.report.numerals import column_unit
 from drivelab.report.tables.drive_rows import DriveRow, drive_identity, drive_rows, published_name
@@ -52,7 +52,8 @@ def disks(sets: Sequence[ResultSet]) -> Table | None:
     writes = small_writes(sets)
     for row in drive_rows(sets):
         one = row.sets[0]
-        name = row.drive.name if one.is_reference else row.drive.model or row.drive.name
+        is_named = one.is_reference or row.drive.kind == SIMULATED or not row.drive.model
+        name = row.drive.name if is_named else row.drive.model
         disk = found.setdefault(published_name(one, name, is_mixed=len(sets) > 1), _Disk())
         disk.identities.add(drive_identity(one, row.drive))
         disk.drives.append(row.drive)

@@ -59,7 +59,7 @@ def drive_identity(one: ResultSet, drive: MeasuredDrive) -> tuple[str, ...]:
     """What is the same for the same drive in two runs, and never for two drives."""
     if one.is_reference:
         return (one.key, drive.name)
-    return ("", drive.serial, drive.model) if drive.serial else ("", drive.name, drive.machine)
+    return ("", drive.serial, drive.model) if drive.serial else ("", drive.name, drive.model, drive.machine)
 
 
 def serial_end(drive: MeasuredDrive) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from drivelab.model.result_set import SIMULATED, MeasuredDrive, PageForm, ResultSet
+from drivelab.model.result_set import MeasuredDrive, PageForm, ResultSet
 from drivelab.model.units import format_bytes, format_decimal_bytes
 from drivelab.report.tables.drive_rows import drive_identity, published_name, serial_end
 from drivelab.report.tables.page_form import PageRow, bare_head, page_form, page_table
@@ -57,7 +57,7 @@ def _capacity(drive: MeasuredDrive) -> str:
     if drive.capacity_bytes is None:
         return ""
     # makers count in powers of 1000, files are made in powers of 1024
-    is_file = not drive.capacity_bytes % 2**20 and not drive.model and drive.kind != SIMULATED
+    is_file = not drive.capacity_bytes % 2**20 and not drive.model
     return format_bytes(drive.capacity_bytes) if is_file else format_decimal_bytes(drive.capacity_bytes)
 
 
