@@ -26,6 +26,7 @@ from drivelab.report.sentences.rounds import rounds_sentences
 from drivelab.report.sentences.sizes import size_sentences
 from drivelab.report.sentences.surface_shapes import shape_sentences
 from drivelab.report.sentences.targets import target_sentences
+from drivelab.report.sentences.told_rates import with_rates
 from drivelab.report.sentences.values import curves_beside, value_sentences, values_on_targets
 
 # what is not among them is in the tables
@@ -58,6 +59,7 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     beside = tuple(target_sentences(answer, DURATION if of_tasks else ""))
     if of_tasks:
         return (*beside, *duration_sentences(answer))
+    answer = with_rates(answer)
     shapes = shape_sentences(answer)
     if shapes and not answer.effects:
         return (*beside, *shapes)
