@@ -60,6 +60,8 @@ def _asked(experiment: Experiment, text: str) -> tuple[Factor, str]:
         factors.setdefault(factor.name, []).append(factor)
     if not separator or not level:
         raise DrivelabError("P712", f"'{text}' names no level", where="--only", do="write --only FACTOR=LEVEL")
+    # a key of a workload has an underline, a setting a hyphen: nobody has to know which it is
+    name = next((known for known in factors if known.replace("_", "-") == name.replace("_", "-")), name)
     if name not in factors:
         what = f"{experiment.name} has no factor {name}; it has {', '.join(factors) or 'none'}"
         raise DrivelabError("P712", what, where="--only", do=did_you_mean(name, list(factors)))

@@ -27,6 +27,11 @@ def test_only_the_levels_that_are_named_stay_in_the_order_of_the_file(experiment
     narrow, told = narrowed(asked, only=["filesystem=xfs", "filesystem=ext4", "write-cache=off"])
     assert levels_of(narrow) == {"filesystem": ["ext4", "xfs"], "write-cache": ["off"]}
     assert told == ("only filesystem xfs, ext4, as asked", "only write-cache off, as asked")
+    assert narrowed(asked, only=["filesystem=xfs", "write_cache=off"]) == narrowed(
+        asked, only=["filesystem=xfs", "write-cache=off"]
+    )
+    sizes = experiment(factors=[SIZES])
+    assert narrowed(sizes, only=["block-size=4KiB"]) == narrowed(sizes, only=["block_size=4KiB"])
 
 
 def test_nothing_asked_changes_nothing(experiment: MakeExperiment) -> None:
