@@ -349,9 +349,7 @@ class _Writer:
             left_out = [one for one in left_out if one.mark not in void.split()]
         if left_out and (self._notes_max or not void):
             marks = " ".join(one.mark for one in left_out if one.number) or left_out[0].sign
-            codes = in_brackets(dict.fromkeys(one.code for one in left_out if one.number))
-            more = f" and {unmarked} more" if (unmarked := sum(not one.number for one in left_out)) else ""
-            yield Text(f"{marks}{codes}{more}: --details", style="dim")
+            yield Text(f"{marks}{in_brackets(dict.fromkeys(one.code for one in left_out))}: --details", style="dim")
 
 
 def _is_faster(one: TrialContent, other: TrialContent) -> bool:
