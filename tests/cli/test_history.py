@@ -27,7 +27,7 @@ from drivelab.model.history import NUMBERS
 from drivelab.model.trial_summary import TrialSummary
 from drivelab.needs.load import load_need
 from drivelab.report.figures.over_dates import over_dates
-from drivelab.report.history_joint import ends_table, joint_of_history
+from drivelab.report.history_joint import ends_table, joint_of_history, judged_sentences
 
 
 @pytest.fixture
@@ -357,3 +357,13 @@ def test_json_has_every_run(kept: Kept, capsys: pytest.CaptureFixture[str]) -> N
 def test_what_nobody_measured_says_how(kept: Kept, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["history", "/nowhere"]) == 0
     assert capsys.readouterr().out == "no run of /nowhere is kept: drivelab check /nowhere\n"
+
+
+def test_where_every_run_was_disturbed_it_is_told_how_many_it_takes(kept: Kept) -> None:
+    kept.check()
+    (row,) = history_of(kept.runs(), TARGET).rows
+    disturbed = replace(history_of(kept.runs(), TARGET), rows=(replace(row, left_out="busy machine"),), judged=())
+    assert judged_sentences(disturbed)[-1] == (
+        "No run here shows the drive undisturbed (busy machine). Whether a run is an exception takes 7 runs of one "
+        "kind on a quiet machine."
+    )

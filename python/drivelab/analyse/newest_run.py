@@ -21,12 +21,10 @@ from drivelab.analyse.moderation import moderated
 from drivelab.model.comparison import MetricComparison
 from drivelab.model.distributions import student_t, two_sided_p
 from drivelab.model.estimate import Estimate, Unit
-from drivelab.model.history import JudgedRun
+from drivelab.model.history import EARLIER_MIN, JudgedRun
 from drivelab.model.holm import holm
 
 Floats = NDArray[np.float64]
-# a drive that has one of two speeds in each run had one in five runs, and the other in the next, once in 32 times
-EARLIER_MIN = 6
 # a history is looked at again and again: of drives that stay as they are hardly one look may be an alarm
 SIGNIFICANCE = 0.005
 _METHOD = "newest over the geometric mean of the earlier runs, with the 99.5 % prediction interval of one more run"

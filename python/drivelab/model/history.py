@@ -21,6 +21,9 @@ NUMBERS: Mapping[str, tuple[str, str]] = {
     "random_read": (RANDOM, RATE),
     "flushes": (DURABLE, FLUSHES),
 }
+# earlier runs that the newest is held against, at least: a drive that has one of two speeds in each run had one in five
+# runs, and the other in the next, once in 32 times
+EARLIER_MIN = 6
 
 
 @dataclass(frozen=True, slots=True)

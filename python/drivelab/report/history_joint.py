@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from drivelab.model.estimate import Estimate
-from drivelab.model.history import NUMBERS, History, HistoryRow, JudgedRun
+from drivelab.model.history import EARLIER_MIN, NUMBERS, History, HistoryRow, JudgedRun
 from drivelab.model.names import counted, of_all
 from drivelab.model.units import format_percent
 from drivelab.report.figures.over_dates import over_dates
@@ -121,7 +121,9 @@ def judged_sentences(history: History) -> list[str]:
     elif not known and rows:
         whys = dict.fromkeys(row.left_out for row in history.rows if row.left_out)
         why = f" ({', '.join(whys)})" if whys else ""
-        told.append(f"No run here shows the drive undisturbed{why}, so there is nothing to judge.")
+        # the newest, and those that it is held against
+        takes = f"{EARLIER_MIN + 1} runs of one kind on a quiet machine"
+        told.append(f"No run here shows the drive undisturbed{why}. Whether a run is an exception takes {takes}.")
     return told
 
 
