@@ -20,6 +20,7 @@ from drivelab.experiments.load import built_in_names
 from drivelab.model.errors import KINDS
 from drivelab.model.units import parse_bytes
 from drivelab.needs.load import NEED_NAMES, load_need
+from drivelab.simulated.load import load_model
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
@@ -191,3 +192,14 @@ def test_every_experiment_shows_the_figure_of_a_real_run(name: str) -> None:
     assert figure.stat().st_size < FIGURE_BYTES_MAX
     # a figure tells of a drive, and of nobody's directories
     assert not re.search(r"/(tmp|root|home|run|var)/", figure.read_text())
+
+
+def test_the_simulated_drive_of_the_page_is_one(tmp_path: Path) -> None:
+    text = (DOCS / "simulated_drives.md").read_text(encoding="utf-8")
+    (model,) = (
+        block for block in re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL) if "size" in block
+    )
+    (tmp_path / "drive.toml").write_text(model, encoding="utf-8")
+    found = load_model(f"sim:{tmp_path}/drive.toml")
+    assert found.flash is not None
+    assert (found.title, found.size, found.flash.units) == ("small SSD of my own", 1 << 30, 8)
