@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 
 from drivelab.analyse.command_changes import Bounds
 from drivelab.analyse.effects import level_effects, level_pairs, overall_effects
@@ -51,6 +52,8 @@ class RunTrial:
         What its metrics without a prefix are of.
     part : str
         Of a trial that mixes operations, the one that alone is reported: ``read``, ``read and write``.
+    at_first : mapping of str to float
+        Of rates that are told by what lasts, what they were before.
     """
 
     name: str
@@ -68,6 +71,7 @@ class RunTrial:
     seen: Collection[str] = ()
     operation: str = ""
     part: str = ""
+    at_first: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def found(self) -> dict[str, str]:
@@ -274,7 +278,8 @@ def _repeated(members: Sequence[RunTrial], units: Mapping[str, Unit], *, are_rou
             are_rounds=are_rounds,
         )
         if repeated is not None:
-            found[metric] = repeated
+            before = [trial.at_first[metric] for trial in members if metric in trial.at_first]
+            found[metric] = replace(repeated, at_first=median(before)) if before else repeated
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from drivelab.analyse.run_answer import RunTrial
 from drivelab.answers.trial_conduct import conduct_of_trials
 from drivelab.model.judged_metric import RATE, THROUGHPUT
-from drivelab.model.lasting_rate import ASKS_WHAT_LASTS, lasting_share
+from drivelab.model.lasting_rate import ASKS_WHAT_LASTS, LESS_BY, lasting_share
 from drivelab.store.read import StoredRun
 
 
@@ -22,8 +22,15 @@ def as_they_last(run: StoredRun, trials: Iterable[RunTrial]) -> Iterator[RunTria
     """
     conducts = conduct_of_trials(run) if run.record.experiment.get("name") == ASKS_WHAT_LASTS else {}
     for one in trials:
-        share = lasting_share(conducts[one.name].lasting, one.values) if one.name in conducts else None
-        yield one if share is None else as_it_lasts(one, share)
+        conduct = conducts.get(one.name)
+        share = lasting_share(conduct.lasting, one.values) if conduct else None
+        if conduct is None or share is None:
+            yield one
+            continue
+        before = lasting_share(conduct.at_first, one.values) or 1.0
+        at_first = {name: value * before for name in (THROUGHPUT, RATE) if (value := one.values.get(name)) is not None}
+        # what was in the cache is hardly more
+        yield replace(as_it_lasts(one, share), at_first=at_first if before >= LESS_BY * share else {})
 
 
 def as_it_lasts(trial: RunTrial, share: float) -> RunTrial:

@@ -21,6 +21,7 @@ from drivelab.model.result_set import SIMULATED, Machine, MeasuredDrive, Observa
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.setting import AS_FOUND
 from drivelab.model.stored_experiment import asks_total_time
+from drivelab.model.units import format_quantity
 from drivelab.store import layout
 from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun
@@ -148,6 +149,9 @@ def _observations(
             continue
         repeated = one.metrics.get(metric)
         seen = [_SEEN] if repeated is not None and repeated.is_seen else []
+        if repeated is not None and repeated.at_first is not None:
+            unit = metric_of(metric).unit
+            seen.append(f"what lasts; at first {format_quantity(repeated.at_first, unit)}{'/s' * (unit == '1/s')}")
         yield Observation(
             drive=target.drive.name,
             machine=target.drive.machine,

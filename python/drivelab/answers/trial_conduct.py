@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from drivelab.analyse.comparability import TrialConduct
-from drivelab.model.lasting_rate import lasting_rates, seen_here
+from drivelab.model.lasting_rate import lasting_rates, rates_at_first, seen_here
 from drivelab.model.units import format_bytes, format_duration_ns, format_percent
 from drivelab.store import layout
 from drivelab.store.cells import cell_value, findings_in
@@ -40,6 +40,8 @@ class StoredConduct:
         Codes of the findings that limit what its numbers mean.
     lasting : mapping of str to float
         What lasts of its rates, by metric, where they are those of a cache, as the run saw it.
+    at_first : mapping of str to float
+        What those rates were before, by metric, where that is known.
     lasting_by_others : mapping of str to float
         The same, with what other runs found of the drive's burst credit.
     """
@@ -50,6 +52,7 @@ class StoredConduct:
     label: str = ""
     lasting: Mapping[str, float] = field(default_factory=dict)
     lasting_by_others: Mapping[str, float] = field(default_factory=dict)
+    at_first: Mapping[str, float] = field(default_factory=dict)
 
 
 def conduct_of_trials(run: StoredRun) -> dict[str, StoredConduct]:
@@ -83,7 +86,9 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
         )
         warnings = {one.code for one in of_trial if one.severity == "warning"}
         lasting = [lasting_rates(told) for told in (seen_here(of_trial), of_trial)]
-        found[name] = StoredConduct(conduct, _amount_words(workload), warnings, label or "", *lasting)
+        found[name] = StoredConduct(
+            conduct, _amount_words(workload), warnings, label or "", *lasting, rates_at_first(of_trial)
+        )
     return found
 
 

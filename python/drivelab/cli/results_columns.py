@@ -105,6 +105,8 @@ def cell_text(one: CombinationResult, column: NumberColumn) -> str:
     metric = one.metrics.get(column.metric)
     if metric is None:
         return _bounds_text(one, column)
+    if column.is_range and metric.at_first is not None:
+        return f"at first {_text(metric.at_first, metric.unit, column)}"
     if column.is_range:
         return _span(*metric.ends, metric.unit, column)
     mark = SEEN if metric.is_seen else ""

@@ -73,6 +73,12 @@ def lasting_rates(findings: Sequence[Finding]) -> dict[str, float]:
     return {metric: one.per_s for metric, one in found.items() if one is not None}
 
 
+def rates_at_first(findings: Sequence[Finding]) -> dict[str, float]:
+    """What the same rates were before, as far as findings name it."""
+    found = {metric: lasting_rate(findings, metric) for metric in (THROUGHPUT, RATE)}
+    return {metric: one.at_first_per_s for metric, one in found.items() if one and one.at_first_per_s}
+
+
 def lasting_share(lasting: Mapping[str, float], measured: Mapping[str, float | None]) -> float | None:
     """What lasts of the rates of a trial, over what was measured; None where nobody knows it.
 

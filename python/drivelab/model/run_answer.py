@@ -46,6 +46,8 @@ class RepeatedMetric:
         Ends of the 95 % interval of the only repeat; None where there are several, or it has none.
     mean : float or None
         Over the rounds of a measurement window, of which it is what counts; None of repeats.
+    at_first : float or None
+        Of a rate that is told by what lasts: what a cache or a burst gave before, as a median; None of any other.
     """
 
     median: float
@@ -57,6 +59,7 @@ class RepeatedMetric:
     low: float | None = None
     high: float | None = None
     mean: float | None = None
+    at_first: float | None = None
 
     @property
     def value(self) -> float:

@@ -311,6 +311,8 @@ def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
         low = one.bounds.get(metric, (None, None))[0] if one is not None else None
         return ("" if low is None else f"≥ {_write(metric, low)}"), ""
     value = _write(metric, found.value)
+    if found.at_first is not None:
+        return value, f"at first {_write(metric, found.at_first)}"
     low, high = found.ends
     if low is None or high is None:
         return value, ""
