@@ -1,0 +1,144 @@
+"""The load of a program that was followed is played again: its calls on files like its own, or its disk's commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from drivelab.cli import main
+from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.recordings.followed_calls import read_followed_calls
+from drivelab.store.followed import open_followed
+from kept_program import NAME, keep_program
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place with a run, and a program that was followed after it."""
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    return keep_program(tmp_path / "runs")
+
+
+def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    # what others do meanwhile to these few I/Os may make their times invalid
+    assert main.run(["replay", NAME, *arguments, "--json"]) in (EXIT_OK, EXIT_NOT_TRUSTED)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_its_calls_are_played_on_a_file_as_large_as_its_own_and_set_against_the_same_calls(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    found = replayed(capsys, str(target), "--record-ios")
+    (one,) = found["targets"]
+    assert (found["recording"]["level"], found["recording"]["end_bytes"]) == ("calls", 40 * 4096)
+    assert {call["call"]: call["count"] for call in one["calls"]} == {"fdatasync": 40, "write": 40}
+    recorded = pq.read_table(kept / "calls.parquet").to_pylist()
+    for call in one["calls"]:
+        # of an even number of calls the lower of the two in the middle
+        middle = sorted(row["latency_ns"] for row in recorded if row["call"] == call["call"])[19]
+        assert call["recorded"]["p50_ns"] == middle
+        assert call["times"]["low"] < call["times"]["value"] < call["times"]["high"]
+    rows = pq.read_table(Path(found["run"]) / "ios" / "replay.parquet").sort_by("issue_ns").to_pylist()
+    written = [(row["offset_bytes"], row["size_bytes"]) for row in rows if row["operation"] == 1]
+    # an older drivelab recorded it without places: each follows the one before
+    assert written == [(4096 * number, 4096) for number in range(40)]
+    # and which sync call it was stands where its place would
+    assert {row["offset_bytes"] for row in rows if row["operation"] == 3} == {2}
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize(("times", "is_cached"), [([0], True), ([47_124], False), ([], True)])
+def test_reads_that_waited_for_a_layer_were_not_in_memory_whatever_the_disk_below_was_asked(
+    kept: Path, times: list[int], is_cached: bool
+) -> None:
+    rows = pq.read_table(kept / "calls.parquet")
+    for column, value in (("operation", 0), ("call", "pread64"), ("bytes_read", 0)):
+        kind = rows.schema.field(column)
+        rows = rows.drop_columns([column]).append_column(kind, pa.array([value] * rows.num_rows, kind.type))
+    # an older drivelab knew no layers
+    rows = rows.append_column("layers_ns", pa.array([times] * rows.num_rows, pa.list_(pa.int64())))
+    pq.write_table(rows, kept / "calls.parquet")
+    recording = read_followed_calls(open_followed(kept))
+    assert {file.is_cached for file in recording.files} == {is_cached}
+
+
+def test_a_replay_is_no_recording_of_what_it_played(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "target").mkdir()
+    replayed(capsys, str(tmp_path / "target"))
+    assert main.run(["replay", "LAST", str(tmp_path / "target")]) == 2
+    err = capsys.readouterr().err
+    assert "error[B920]" in err
+    assert "it is a replay itself, and LAST the newest run: name its recording" in err
+
+
+def test_what_its_disk_did_is_played_where_that_is_asked_for_and_flushes_are_not_set_against_calls(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    options = ("--size", "16MiB", "--scale-to-target", "--as-fast-as-possible", "--buffered", "--commands")
+    found = replayed(capsys, str(target), *options)
+    (one,) = found["targets"]
+    assert (found["recording"]["level"], one["operations"]["sync"]["count"]) == ("commands", 40)
+    assert one["operations"]["sync"]["recorded"] is None
+    calls = {call["call"]: call for call in one["calls"]}
+    assert calls["write"]["times"]["value"] > 0
+    assert [calls[name]["times"] for name in calls if name in ("flush", "durable write")] != []
+    assert not any(calls[name]["times"] for name in calls if name in ("flush", "durable write"))
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.provokes("U004", "E309")
+def test_calls_and_commands_are_not_ranked_together_and_files_need_their_room(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_bytes(bytes(4096))
+    assert main.run(["replay", NAME, str(tmp_path), str(tmp_path / "file")]) == 2
+    err = capsys.readouterr().err
+    assert "error[U004]" in err
+    assert "--commands" in err
+    assert main.run(["replay", NAME, str(tmp_path), "--size", "64KiB"]) == 1
+    err = capsys.readouterr().err
+    assert "error[E309]" in err
+    assert "the files of the recording have 160 KiB" in err
+    # also where that is less than one of its calls
+    for size in ("64KiB", "2KiB"):
+        found = replayed(capsys, str(tmp_path), "--size", size, "--scale-to-target")
+        assert found["targets"][0]["achieved"]["count"] == 80
+
+
+@pytest.mark.provokes("B921", "B922")
+@pytest.mark.parametrize(
+    ("column", "change", "code", "words"),
+    [
+        ("start_ns", lambda old: [old[0], *(one + 10**17 for one in old[1:])], "B921", "times of two clocks"),
+        ("start_ns", lambda old: [one - 10**18 for one in old], "B921", "the column start_ns holds -"),
+        ("latency_ns", lambda old: [-1, *old[1:]], "B921", "the column latency_ns holds -1"),
+        ("offset_bytes", lambda old: [2**62, *old[1:]], "B921", "the column offset_bytes"),
+        ("file", lambda old: [""] * len(old), "B922", "play the commands of its disk: --commands"),
+    ],
+)
+def test_calls_that_cannot_be_are_refused_and_their_order_is_that_of_their_starts(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, change: Any, code: str, words: str
+) -> None:
+    rows = pq.read_table(kept / "calls.parquet")
+    place = rows.column_names.index(column)
+    changed = pa.array(change(rows[column].to_pylist()), rows.schema.field(column).type)
+    pq.write_table(rows.set_column(place, rows.schema.field(column), changed), kept / "calls.parquet")
+    assert main.run(["replay", NAME, str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert f"error[{code}]" in err
+    assert words in err
+    pq.write_table(rows.take(list(reversed(range(rows.num_rows)))), kept / "calls.parquet")
+    found = replayed(capsys, str(tmp_path), "--as-fast-as-possible")
+    assert found["targets"][0]["achieved"]["count"] == 80
