@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -68,6 +70,67 @@ def test_reads_that_waited_for_a_layer_were_not_in_memory_whatever_the_disk_belo
     pq.write_table(rows, kept / "calls.parquet")
     recording = read_followed_calls(open_followed(kept))
     assert {file.is_cached for file in recording.files} == {is_cached}
+
+
+def with_flags(kept: Path, synced: list[bool] | None) -> pa.Table:
+    """Its writes as calls of pwritev2, durable by flags of their own: data alone, or times too."""
+    rows = pq.read_table(kept / "calls.parquet")
+    is_write = pc.equal(rows["call"], "write")
+    calls = pc.if_else(is_write, "pwritev2", rows["call"])
+    rows = rows.set_column(rows.column_names.index("call"), "call", calls)
+    if synced is not None:
+        durable = pc.if_else(is_write, 4, rows["operation"]).cast(pa.uint8())
+        rows = rows.set_column(rows.column_names.index("operation"), "operation", durable)
+        rows = rows.append_column("is_synced", pa.array(synced))
+    pq.write_table(rows, kept / "calls.parquet")
+    return rows
+
+
+def test_writes_with_flags_of_their_own_are_played_durable(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = with_flags(kept, [number < 40 for number in range(80)])
+    recording = read_followed_calls(open_followed(kept))
+    assert {(file.is_durable, file.is_synced) for file in recording.files} == {(True, False), (True, True)}
+    (thread,) = recording.threads
+    assert thread.file is not None
+    is_write = np.array(pc.equal(rows["call"], "pwritev2"))
+    synced = [recording.files[file].is_synced for file in thread.file[is_write]]
+    assert synced == np.array(rows["is_synced"])[is_write].tolist()
+    (one,) = replayed(capsys, str(tmp_path))["targets"]
+    assert {call["call"]: bool(call["times"]) for call in one["calls"]} == {"fdatasync": True, "pwritev2": True}
+
+
+def test_of_writes_whose_flags_were_not_recorded_no_change_is_told(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_flags(kept, None)
+    found = replayed(capsys, str(tmp_path))
+    assert {call["call"]: bool(call["times"]) for call in found["targets"][0]["calls"]} == {
+        "fdatasync": True,
+        "pwritev2": False,
+    }
+    assert main.run(["replay", NAME, str(tmp_path)]) in (EXIT_OK, EXIT_NOT_TRUSTED)
+    assert "Not compared: pwritev2, of which no flags were recorded" in capsys.readouterr().out
+
+
+def test_syncs_of_a_directory_are_named_in_the_answer_as_not_played(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = pq.read_table(kept / "calls.parquet")
+    record = json.loads((kept / "followed.json").read_text())
+    record["files"] = {"/srv/data": {"size_bytes": 0, "kind": "directory", "inodes": 1}}
+    (kept / "followed.json").write_text(json.dumps(record))
+    syncs = np.flatnonzero(np.array(rows["operation"]) == 3)[:10].tolist()
+    names = ["/srv/data" if at in syncs else name for at, name in enumerate(rows["file"].to_pylist())]
+    pq.write_table(rows.set_column(rows.column_names.index("file"), "file", pa.array(names)), kept / "calls.parquet")
+    places = [tmp_path / name for name in "ab"]
+    for place in places:
+        place.mkdir()
+    for targets in (places[:1], places):
+        assert main.run(["replay", NAME, *map(str, targets)]) in (EXIT_OK, EXIT_NOT_TRUSTED)
+        first = capsys.readouterr().out.splitlines()
+        assert any("Not played: 10 of 40 sync calls: those on directories;" in line for line in first)
 
 
 def test_a_replay_is_no_recording_of_what_it_played(

@@ -141,3 +141,44 @@ def test_what_a_killed_replay_leaves_restore_removes(followed: str, drivelab: Dr
     assert drivelab.run("restore").returncode == 0
     assert list(place.iterdir()) == []
     assert drivelab.left_over() == []
+
+
+# writes that are durable by flags of their own, and by those of their file; the last one also in its times
+FLAGGED = """
+import os, sys, time
+os.chdir(sys.argv[1])
+flags = {"plain": 0, "data": os.O_DSYNC, "times": os.O_SYNC}
+files = {name: os.open(name, os.O_RDWR | os.O_CREAT | flag) for name, flag in flags.items()}
+own = os.open("own", os.O_RDWR | os.O_CREAT)
+time.sleep(0.3)
+for turn in range(8):
+    for descriptor in files.values():
+        os.pwritev(descriptor, [b"x" * 4096], 4096 * turn)
+    for place, flag in enumerate((0, os.RWF_DSYNC, os.RWF_SYNC)):
+        os.pwritev(own, [b"y" * 512], 512 * (3 * turn + place), flag)
+"""
+
+
+def test_writes_that_are_durable_by_flags_are_played_durable(drivelab: Drivelab, mounted: Path, tmp_path: Path) -> None:
+    command = ["--path", str(mounted), "--command", "--", sys.executable, "-c", FLAGGED, str(mounted)]
+    answer = drivelab.run("explain", "--json", *command)
+    assert answer.returncode == 0, answer.stderr
+    followed = str(json.loads(answer.stdout)["directory"])
+    place, log = mounted / "place", tmp_path / "calls"
+    place.mkdir()
+    played = [*STRACE, "-o", str(log), sys.executable, "-m", "drivelab", "replay", followed, str(place), "--json"]
+    ended = subprocess.run(played, check=False, capture_output=True, text=True, env=drivelab.environment)
+    assert ended.returncode in (0, 4), ended.stderr
+    files = json.loads(ended.stdout)["recording"]["files"]
+    ways = sorted((Path(file["name"]).name, file["is_durable"], file["is_synced"]) for file in files)
+    assert ways == [
+        ("data", True, False),
+        ("own", False, False),
+        ("own", True, False),
+        ("own", True, True),
+        ("plain", False, False),
+        ("times", True, True),
+    ]
+    opened = [how.split("|") for how, _ in OPENED.findall(log.read_text())]
+    # two files each, as often as any file
+    assert sum("O_DSYNC" in how for how in opened) == sum("O_SYNC" in how for how in opened) >= 2

@@ -203,7 +203,7 @@ pub(crate) fn started_columns(started: &[Started]) -> ArrowTable {
 }
 
 pub(crate) fn call_columns(calls: &[Call]) -> ArrowTable {
-    const NAMES: [&str; ARGUMENTS] = ["argument_0", "argument_1", "argument_2", "argument_3"];
+    const NAMES: [&str; ARGUMENTS] = ["argument_0", "argument_1", "argument_2", "argument_3", "argument_5"];
     let whole = |of: &dyn Fn(&Call) -> i64| -> ArrayRef {
         Arc::new(calls.iter().map(|call| Some(of(call))).collect::<Int64Array>())
     };

@@ -10,8 +10,10 @@ use crate::collect::Raw;
 use crate::events::format::{EventFormat, Field, FormatError, PageFormat};
 use crate::events::page::Page;
 
-/// Arguments that are kept of a call.
-pub const ARGUMENTS: usize = 4;
+/// Arguments that are kept of a call: the first ones, and the last, the flags of `preadv2` and `pwritev2`.
+pub const ARGUMENTS: usize = 5;
+/// Which of its six they are.
+pub const KEPT: [usize; ARGUMENTS] = [0, 1, 2, 3, 5];
 
 /// One call that was seen from its entry to its return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub struct Call {
     pub start_ns: u64,
     /// Return.
     pub end_ns: u64,
-    /// The first arguments, as they stood in the registers.
+    /// Those of `KEPT`, as they stood in the registers.
     pub arguments: [u64; ARGUMENTS],
     /// What it returned.
     pub result: i64,
@@ -101,7 +103,7 @@ impl Layout {
         if id == self.enter.0 {
             let (word, start) = (self.enter.2.size / 6, self.enter.2.offset);
             let one = |at: usize| Field { offset: start + at * word, size: word, ..self.enter.2.clone() };
-            let arguments = std::array::from_fn(|at| one(at).number(data));
+            let arguments = KEPT.map(|at| one(at).number(data));
             return Some(What::Enter(self.enter.1.number(data) as u32, arguments));
         }
         if id == self.exit.0 {
@@ -284,7 +286,7 @@ mod tests {
     use super::*;
 
     fn enter(time: u64, thread: u32, number: u32) -> Moment {
-        (time, thread, What::Enter(number, [3, 0, 0, 0]))
+        (time, thread, What::Enter(number, [3, 0, 0, 0, 0]))
     }
 
     fn exit(time: u64, thread: u32, number: u32) -> Moment {

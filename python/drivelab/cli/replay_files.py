@@ -74,7 +74,7 @@ def direct_count(workload: Workload) -> int:
 
 def _flags(file: RecordedFile, *, buffered: bool) -> int:
     direct = os.O_DIRECT if file.is_direct and not buffered else 0
-    return direct | (os.O_DSYNC if file.is_durable else 0)
+    return direct | (os.O_SYNC if file.is_synced else os.O_DSYNC if file.is_durable else 0)
 
 
 def _is_aligned(recording: Recording, number: int, path: Path) -> bool:

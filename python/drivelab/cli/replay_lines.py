@@ -60,9 +60,14 @@ def replay_lines(document: Mapping[str, Any], *, details: bool = False) -> Itera
 
 
 def answer_words(document: Mapping[str, Any]) -> str:
-    """How the load did, in one sentence: which calls became slower, or on which target it did best."""
-    targets = document["targets"]
-    return _ranking(document) if len(targets) > 1 else _sentence(document, targets[0])
+    """How the load did, in one sentence: which calls became slower, or on which target it did best; what that lacks."""
+    targets, recording = document["targets"], document["recording"]
+    told = [_ranking(document) if len(targets) > 1 else _sentence(document, targets[0])]
+    if recording["doubt"]:
+        told.append(f"Not compared: {recording['doubt']}.")
+    if recording["not_played"]:
+        told.append(f"Not played: {'; '.join(recording['not_played'])}.")
+    return " ".join(told)
 
 
 def _target_lines(document: Mapping[str, Any], one: Mapping[str, Any], *, details: bool) -> Iterator[str]:

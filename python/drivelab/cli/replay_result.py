@@ -48,9 +48,9 @@ def compared_calls(recording: Recording, rows: IssuedRows, target: TargetFacts) 
     if pairs is None:
         return None
     found = changed_calls(pairs, recording.calls or RECORDED_OPERATIONS, [file.name for file in recording.files])
-    if recording.level == "commands" and target.kind != "block_device":
-        found = [one | _NOT_COMPARED if one["call"] in _WITH_FLUSH else one for one in found]
-    return found
+    is_apart = recording.level == "commands" and target.kind != "block_device"
+    not_compared = (*recording.not_compared, *(_WITH_FLUSH if is_apart else ()))
+    return [one | _NOT_COMPARED if one["call"] in not_compared else one for one in found]
 
 
 def recording_json(recording: Recording) -> dict[str, Any]:
@@ -73,6 +73,9 @@ def recording_json(recording: Recording) -> dict[str, Any]:
         "length_ns": recording.length_ns,
         "end_bytes": recording.needed_bytes,
         "notes": list(recording.notes),
+        "not_played": list(recording.not_played),
+        "not_compared": list(recording.not_compared),
+        "doubt": recording.doubt,
         "made_room": recording.made_room,
         "operations": operations,
     }
@@ -136,7 +139,9 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
                 "count": counts[name],
                 "recorded_count": facts["count"],
                 "waited_ns": _waited_ns(measured, [name], latency),
-                "recorded": None if is_apart and name == RECORDED_OPERATIONS[SYNC] else facts["latency"],
+                "recorded": None
+                if name in recording.not_compared or (is_apart and name == RECORDED_OPERATIONS[SYNC])
+                else facts["latency"],
                 "replayed": _replayed(measured, name, "total"),
                 "response": _replayed(measured, name, "response"),
             }

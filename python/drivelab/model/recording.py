@@ -80,7 +80,10 @@ class RecordedFile:
     readable_bytes : int
         Up to where there is at least a hole from the beginning, so that no read comes before its data.
     is_direct, is_durable : bool
-        Whether it was open with O_DIRECT, and with O_DSYNC or O_SYNC.
+        Whether it was open with O_DIRECT; whether its writes were durable by a flag of it or of their own (O_DSYNC,
+        O_SYNC, RWF_DSYNC, RWF_SYNC).
+    is_synced : bool
+        Whether that was O_SYNC or RWF_SYNC, which make its times durable, too.
     is_cached : bool
         Whether most of what was read of it was in memory.
     """
@@ -91,6 +94,7 @@ class RecordedFile:
     readable_bytes: int = 0
     is_direct: bool = False
     is_durable: bool = False
+    is_synced: bool = False
     is_cached: bool = False
 
 
@@ -121,6 +125,12 @@ class Recording:
         Names of system calls or commands.
     files : tuple of RecordedFile
         Their files; empty where all of it is for one target. Each has as many addresses as the largest.
+    not_played : tuple of str
+        What of it is not issued again: ``61 sync calls on directories``.
+    not_compared : tuple of str
+        Names of calls that may not be issued as they were, so that they are not compared.
+    doubt : str
+        Why.
     """
 
     source: str
@@ -134,6 +144,9 @@ class Recording:
     level: Level = "ios"
     calls: tuple[str, ...] = ()
     files: tuple[RecordedFile, ...] = ()
+    not_played: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] = ()
+    doubt: str = ""
 
     @cached_property
     def end_bytes(self) -> int:

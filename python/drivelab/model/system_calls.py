@@ -9,12 +9,13 @@ AIO_READ, AIO_WRITE = "aio read", "aio write"
 _RING_READS = {1: "io_uring readv", 4: "io_uring read_fixed", 22: "io_uring read", 60: "io_uring readv_fixed"}
 _RING_WRITES = {2: "io_uring writev", 5: "io_uring write_fixed", 23: "io_uring write", 61: "io_uring writev_fixed"}
 _RING_SYNCS = {3: "io_uring fsync", 8: "io_uring sync_file_range"}
+RING_WRITES = tuple(_RING_WRITES.values())
 RING_OPERATIONS = _RING_READS | _RING_WRITES | _RING_SYNCS
 # stands for the descriptor where a ring knows a file by a number of its own; no descriptor is as large
 RING_FILE = 2**31
 
 READS = ("read", "pread64", "readv", "preadv", "preadv2", AIO_READ, *_RING_READS.values())
-WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *_RING_WRITES.values())
+WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *RING_WRITES)
 SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs", *_RING_SYNCS.values())
 OPENS = ("open", "creat", "openat", "openat2")
 # from then on names are looked up from another directory
@@ -25,6 +26,9 @@ LEAVE_DIRECTORY = ("fchdir", "chroot", "pivot_root", "unshare", "setns")
 PATHS_AT = {"open": 0, "creat": 0, CHANGE_DIRECTORY: 0, "openat": 1, "openat2": 1}
 # by the name of a call, which of its arguments has the flags
 FLAGS_AT = {"open": 1, "openat": 2, "dup3": 2}
+# calls with flags of their own, and some of these: RWF_DSYNC, RWF_SYNC, RWF_APPEND
+FLAGGED = ("preadv2", "pwritev2")
+MAKES_DURABLE, MAKES_SYNCED, APPENDS = 0x2, 0x4, 0x10
 # after them a number stands for another file
 COPIES = ("dup", "dup2", "dup3", "fcntl")
 # commands of fcntl that make a copy: F_DUPFD, F_DUPFD_CLOEXEC

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import READ, SYNC, WRITE, RecordedFile, RecordedThread, Recording, deepest, on_files
-from drivelab.model.system_calls import FILE_UNKNOWN
+from drivelab.model.system_calls import FILE_UNKNOWN, FLAGGED, RING_WRITES
 from drivelab.model.units import format_count, format_duration_ns
 from drivelab.store.followed import FollowedFile, StoredFollowed
 from drivelab.trace.file_positions import NAMING, plain_path
@@ -28,14 +28,15 @@ _Call = tuple[int, int, int]
 _SYNC_PLACES = {"fsync": 1, "fdatasync": 2, "sync_file_range": 3, "io_uring fsync": 1, "io_uring sync_file_range": 3}
 # operations of a followed program; a durable write is one by the flag of its file
 _OPERATIONS = {0: READ, 1: WRITE, 3: SYNC, 4: WRITE}
+_ON_DIRECTORIES = "sync calls: those on directories"
 _LARGEST = 1 << 30
 _FILES_MAX = 1024
 _VALUE_MAX = 1 << 60
 # between the end of the trace and when it was noted
 _CLOCK_SLACK_NS = 10_000_000_000
 _Numbers = NDArray[np.int64]
-# name of a file, and whether its descriptor had O_DIRECT, and O_DSYNC or O_SYNC
-_Opened = tuple[str, bool, bool]
+# name of a file, and whether calls on it are direct, and durable by O_DSYNC or by O_SYNC
+_Opened = tuple[str, bool, bool, bool]
 
 
 def read_followed_calls(stored: StoredFollowed) -> Recording:
@@ -47,10 +48,10 @@ def read_followed_calls(stored: StoredFollowed) -> Recording:
         B920: it has too many files. B921: it has numbers that no call can have. B922: it has no call that can be
         issued again. S506: a table is damaged.
     """
-    calls, notes = _issued(_sound(stored), stored.record.files)
+    calls, not_played = _issued(_sound(stored), stored.record.files)
     unseen = stored.record.left_out.get(FILE_UNKNOWN, 0)
     if unseen:
-        notes.append(f"not recorded, and not played: {format_count(unseen)} {FILE_UNKNOWN}")
+        not_played.append(f"{format_count(unseen)} {FILE_UNKNOWN}")
     if not calls.num_rows:
         do = "play the commands of its disk: --commands"
         raise DrivelabError("B922", "it holds no call on a file that was seen", where=str(stored.directory), do=do)
@@ -65,12 +66,16 @@ def read_followed_calls(stored: StoredFollowed) -> Recording:
     files = tuple(_files(calls, offset, opened, stored.record.files))
     kinds = tuple(sorted(set(calls["call"].to_pylist())))
     kind = pc.index_in(calls["call"], pa.array(kinds)).to_numpy(zero_copy_only=False).astype(np.int64)
+    unsure = _of_unknown_flags(calls)
     recording = Recording(
         source=stored.directory.name,
         kind=f"system calls of {stored.record.program}",
         threads=tuple(_threads(calls, number, offset, kind, stored.record.parents)),
         direct=False,
-        notes=(*notes, *_notes_of_files(files, stored.record.files)),
+        notes=(*_notes_of_places(calls), *_notes_of_files(files, stored.record.files)),
+        not_played=tuple(not_played),
+        not_compared=unsure,
+        doubt=f"{' and '.join(unsure)}, of which no flags were recorded that make them durable" if unsure else "",
         level="calls",
         calls=kinds,
     )
@@ -96,7 +101,7 @@ def _sound(stored: StoredFollowed) -> pa.Table:
 
 
 def _issued(calls: pa.Table, known: Mapping[str, FollowedFile]) -> tuple[pa.Table, list[str]]:
-    """The calls that are issued again, and what is said of the others."""
+    """The calls that are issued again, and what is said of what is not."""
     names = pa.array([plain_path(name) for name in calls["file"].to_pylist()], pa.string())
     calls = calls.set_column(calls.column_names.index("file"), "file", names)
     left_out: Counter[str] = Counter()
@@ -107,16 +112,37 @@ def _issued(calls: pa.Table, known: Mapping[str, FollowedFile]) -> tuple[pa.Tabl
         reason = _why_left_out(name, call, operation, size, known)
         kept.append(not reason)
         left_out[reason] += 1
-    notes = [f"left out: {format_count(count)} {reason}" for reason, count in left_out.most_common() if reason]
+    syncs = format_count(pc.sum(pc.equal(calls["operation"], 3)).as_py() or 0)
+    not_played = [
+        f"{format_count(count)} {f'of {syncs} ' if reason == _ON_DIRECTORIES else ''}{reason}"
+        for reason, count in left_out.most_common()
+        if reason
+    ]
     calls = calls.filter(pa.array(kept, pa.bool_()))
     if "is_placed" not in calls.column_names:
         calls = calls.append_column("is_placed", pc.is_in(calls["call"], pa.array(NAMING)))
+    of_rings = pc.sum(pc.is_in(calls["call"], pa.array(RING_WRITES))).as_py() or 0
+    if of_rings:
+        not_played.append(
+            f"flags of {format_count(of_rings)} io_uring writes (RWF_DSYNC), which the kernel does not tell"
+        )
+    return calls, not_played
+
+
+def _of_unknown_flags(calls: pa.Table) -> tuple[str, ...]:
+    """Calls of which an older drivelab did not record the flags that may have made them durable."""
+    if "is_synced" in calls.column_names:
+        return ()
+    written = calls.filter(pc.equal(calls["operation"], 1))["call"].unique().to_pylist()
+    return tuple(name for name in FLAGGED if name in written)
+
+
+def _notes_of_places(calls: pa.Table) -> Iterator[str]:
     unplaced = calls.num_rows - (pc.sum(calls["is_placed"]).as_py() or 0)
     unplaced -= pc.sum(pc.and_(pc.equal(calls["operation"], 3), pc.invert(calls["is_placed"]))).as_py() or 0
     if unplaced:
         what = "call of which the place is" if unplaced == 1 else "calls of which the places are"
-        notes.append(f"{format_count(unplaced)} {what} not known: each follows the one before in its file")
-    return calls, notes
+        yield f"{format_count(unplaced)} {what} not known: each follows the one before in its file"
 
 
 def _why_left_out(name: str, call: str, operation: int, size: int, known: Mapping[str, FollowedFile]) -> str:
@@ -124,7 +150,7 @@ def _why_left_out(name: str, call: str, operation: int, size: int, known: Mappin
         return "calls on files that were not seen"
     if operation == 3:
         if name in known and known[name].kind == "directory":
-            return "sync calls on directories"
+            return _ON_DIRECTORIES
         return "" if call in _SYNC_PLACES else f"calls of {call}, which are not issued again"
     return "" if size else "reads that found nothing"
 
@@ -148,24 +174,26 @@ def _offsets(calls: pa.Table, file: _Numbers) -> _Numbers:
 
 
 def _opened(calls: pa.Table) -> list[_Opened]:
-    """By call its file, with the flags of its descriptor; a sync call needs none."""
-    names, operation = calls["file"].to_pylist(), calls["operation"].to_pylist()
-    direct = _direct(calls).tolist()
+    """By call its file, with its flags, those of its descriptor and its own; a sync call needs none."""
+    operation = calls["operation"].to_numpy()
+    columns = (calls["file"].to_pylist(), _told(calls, "is_direct").tolist(), (operation == 4).tolist())
+    opened = list(zip(*columns, _told(calls, "is_synced").tolist(), strict=True))
+    is_sync = (operation == 3).tolist()
     first: dict[str, _Opened] = {}
-    for name, is_direct, code in zip(names, direct, operation, strict=True):
-        if code != 3:
-            first.setdefault(name, (name, is_direct, code == 4))
+    for one, is_other in zip(opened, is_sync, strict=True):
+        if not is_other:
+            first.setdefault(one[0], one)
     return [
-        first.get(name, (name, False, False)) if code == 3 else (name, is_direct, code == 4)
-        for name, is_direct, code in zip(names, direct, operation, strict=True)
+        first.get(one[0], (one[0], False, False, False)) if is_other else one
+        for one, is_other in zip(opened, is_sync, strict=True)
     ]
 
 
-def _direct(calls: pa.Table) -> NDArray[np.bool_]:
-    """By call whether it bypassed the page cache; an older drivelab does not tell."""
-    if "is_direct" not in calls.column_names:
+def _told(calls: pa.Table, name: str) -> NDArray[np.bool_]:
+    """A column of claims; an older drivelab does not tell."""
+    if name not in calls.column_names:
         return np.zeros(calls.num_rows, dtype=np.bool_)
-    return np.asarray(calls["is_direct"].to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.asarray(calls[name].to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _files(
@@ -178,7 +206,7 @@ def _files(
         "size": size,
         "end": offset + size,
         "is_read": operation == 0,
-        "is_direct": _direct(calls),
+        "is_direct": _told(calls, "is_direct"),
         "below": _read_below(calls),
     }
     names = pc.unique(calls["file"])
@@ -188,8 +216,8 @@ def _files(
     for place, name in enumerate(names.to_pylist()):
         mine = order[slice(*np.searchsorted(number[order], [place, place + 1]))]
         of_name[name] = _file({key: column[mine] for key, column in columns.items()}, name, known.get(name))
-    for name, is_direct, is_durable in opened:
-        yield replace(of_name[name], is_direct=is_direct, is_durable=is_durable)
+    for name, is_direct, is_durable, is_synced in opened:
+        yield replace(of_name[name], is_direct=is_direct, is_durable=is_durable, is_synced=is_synced)
 
 
 def _file(columns: Mapping[str, NDArray[Any]], name: str, known: FollowedFile | None) -> RecordedFile:

@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from drivelab.model.system_calls import (
+    APPENDS,
     ENTER_RING,
+    FLAGGED,
     FLAGS_AT,
     OPENS,
     READS,
@@ -22,12 +24,14 @@ from drivelab.model.system_calls import (
     WRITES,
 )
 from drivelab.trace.descriptors import CHANGING, CHANGING_COMMANDS
-from drivelab.trace.file_positions import KEPT, MOVED, MOVING, NAMED, NAMING, OPENED, SET, Step
+from drivelab.trace.file_positions import APPENDED, KEPT, MOVED, MOVING, NAMED, NAMING, OPENED, SET, Step
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 _LONGS = ("number", "thread", "start_ns", "end_ns", "result")
 _ARGUMENTS = ("argument_0", "argument_1", "argument_2", "argument_3")
+# of calls that take flags of their own
+_FLAGS = "argument_5"
 _NO_DESCRIPTOR = "msync"
 
 # a call's code is its place among the names; the first is that of no call
@@ -46,7 +50,7 @@ def those(names: Iterable[str]) -> Flags:
 READING, WRITING, SYNCING, OPENING = map(those, (READS, WRITES, SYNCS, OPENS))
 _HAS_FLAGS = those(FLAGS_AT)
 _BY_DESCRIPTOR = those({*READS, *WRITES, *SYNCS, *OPENS, SEEK} - {_NO_DESCRIPTOR})
-_SECOND_VERSIONS = those(name for name in NAMING if name.endswith("v2"))
+_IS_FLAGGED = those(FLAGGED)
 _KINDS = np.full(len(NAMES), KEPT)
 for _names, _kind in ((OPENS, OPENED), ((SEEK,), SET), (MOVING, MOVED), (NAMING, NAMED)):
     _KINDS[those(_names)] = _kind
@@ -64,6 +68,8 @@ class CallColumns:
         Whose it is, when it began, was submitted and ended, and what it returned.
     arguments : tuple of array
         What it was asked.
+    flags : array of int
+        Those of a call that takes some (RWF_...); of others 0.
     is_doubtful, is_registered : array of bool
         Whether events were lost meanwhile, and whether its file is a ring's own.
     is_submitted : bool
@@ -78,6 +84,7 @@ class CallColumns:
     end_ns: Integers
     result: Integers
     arguments: tuple[Integers, ...]
+    flags: Integers
     is_doubtful: Flags
     is_registered: Flags
     is_submitted: bool
@@ -97,7 +104,8 @@ class CallColumns:
         kinds = _KINDS[self.name]
         (rows,) = np.nonzero((self.result >= 0) & (((kinds == OPENED) | (kinds == SET)) | (files > 0)))
         names, last = self.name[rows], self.arguments[-1][rows]
-        kinds = np.where(_SECOND_VERSIONS[names] & (last < 0), MOVED, kinds[rows])
+        kinds = np.where(_IS_FLAGGED[names] & (last < 0), MOVED, kinds[rows])
+        kinds = np.where(WRITING[names] & (self.flags[rows] & APPENDS > 0), APPENDED, kinds)
         arguments = last
         for call, place in FLAGS_AT.items():
             arguments = np.where(names == CODES[call], self.arguments[place][rows], arguments)
@@ -112,7 +120,7 @@ class CallTable:
     Parameters
     ----------
     calls : pyarrow.Table
-        thread, number, start_ns, end_ns, result, argument_0 ..., is_doubtful; of requests submitted_ns and
+        thread, number, start_ns, end_ns, result, argument_0 ..., argument_5, is_doubtful; of requests submitted_ns and
         is_registered, too.
     numbers : mapping of str to int
         The number of each call.
@@ -144,6 +152,7 @@ class CallTable:
                 end_ns=end_ns,
                 result=result,
                 arguments=tuple(_integers(batch, name) for name in _ARGUMENTS if name in batch.schema.names),
+                flags=self._flags_of(batch),
                 is_doubtful=_flags(batch, "is_doubtful"),
                 is_registered=_flags(batch, "is_registered"),
                 is_submitted=is_submitted,
@@ -173,6 +182,11 @@ class CallTable:
                 row["call"] = names[row["number"]]
                 row["process"] = self._processes.get(row["thread"], row["thread"])
                 yield row
+
+    def _flags_of(self, batch: pa.RecordBatch) -> Integers:
+        if _FLAGS not in batch.schema.names:
+            return np.zeros(batch.num_rows, dtype=np.int64)
+        return np.where(_IS_FLAGGED[self._codes[_integers(batch, "number")]], _integers(batch, _FLAGS), 0)
 
     def _process(self, threads: Integers) -> Integers:
         if not self._threads.size:

@@ -10,8 +10,8 @@ from typing import Protocol
 NAMING = ("pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2")
 # of a call by its descriptor
 MOVING = ("read", "write", "readv", "writev")
-# what a call does with the place: opens at the beginning, is set, moves on, names one, or nothing
-OPENED, SET, MOVED, NAMED, KEPT = range(5)
+# what a call does with the place: opens at the beginning, is set, moves on, names one, is the end, or nothing
+OPENED, SET, MOVED, NAMED, APPENDED, KEPT = range(6)
 _O_TRUNC, _O_APPEND = 0o1000, 0o2000
 # at the end of a name that /proc tells
 DELETED = " (deleted)"
@@ -88,8 +88,8 @@ class FilePositions:
             self._ends[path] = self.sizes[path]
         if kind == KEPT:
             return None
-        place: int | None = argument
-        if kind != NAMED:
+        place: int | None = self._ends[path] if kind == APPENDED else argument
+        if kind == MOVED:
             if opened.position is None and opened.moved_ns < seen.first_ns <= start_ns:
                 opened.position = seen.position_bytes
             place = self._ends[path] if is_write and (opened.is_append or seen.is_append) else opened.position

@@ -11,7 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drivelab.model.system_calls import ENTER_RING, FILE_UNKNOWN, RING_OPERATIONS, SUBMIT_AIO
+from drivelab.model.system_calls import (
+    APPENDS,
+    ENTER_RING,
+    FILE_UNKNOWN,
+    MAKES_DURABLE,
+    MAKES_SYNCED,
+    RING_OPERATIONS,
+    SUBMIT_AIO,
+)
 from drivelab.trace.call_columns import (
     CODES,
     NAMES,
@@ -49,7 +57,9 @@ _OPERATION_TYPES = {
     "file": pa.string(),
     "is_placed": pa.bool_(),
     "is_direct": pa.bool_(),
+    "is_synced": pa.bool_(),
 }
+_BESIDE = ("call", "process", "file", "is_placed", "is_direct", "is_synced")
 UNKNOWN = ""
 # why calls are left out
 ELSEWHERE = "calls on files elsewhere"
@@ -73,6 +83,7 @@ class File(Protocol):
     device: str
     is_durable: bool
     is_direct: bool
+    is_synced: bool
     is_closed_on_exec: bool
     is_told: bool
     is_append: bool
@@ -92,7 +103,8 @@ class FollowedCalls:
     operations : pyarrow.Table
         What `drivelab.trace.join.join_trace` takes, one row per call.
     calls : pyarrow.Table
-        Beside it, row by row: call, process, file (empty where it was not seen), is_placed, is_direct.
+        Beside it, row by row: call, process, file (empty where it was not seen), is_placed, is_direct,
+        is_synced.
     left_out : mapping of str to int
         Calls that do not count, by the reason.
     of_unknown_files : mapping of str to int
@@ -267,7 +279,7 @@ def _sizes(
     for batch, (number, _) in zip(table.batches(_ROWS_AT_ONCE), found, strict=True):
         is_write = (number > 0) & WRITING[batch.name] & (batch.result > 0)
         (rows,) = np.nonzero(is_write & (batch.start_ns < sized_ns[number]))
-        columns = (number, is_named[batch.name], batch.arguments[-1], batch.result)
+        columns = (number, is_named[batch.name] & (batch.flags & APPENDS == 0), batch.arguments[-1], batch.result)
         told = zip(*(column[rows].tolist() for column in columns), strict=True)
         written += [(paths[file], named, place, size) for file, named, place, size in told]
     return sizes_at_first(first, written)
@@ -289,7 +301,11 @@ def _operations(batch: CallColumns, number: Integers, place: Integers, known: Se
     (rows,) = np.nonzero(number != _LEFT_OUT)
     name, file, place = batch.name[rows], number[rows], place[rows]
     is_sync, is_read, is_write = SYNCING[name], READING[name], WRITING[name]
-    is_flagged = is_write & np.array([one is not None and one.is_durable for one in known])[file]
+    flags = batch.flags[rows]
+    of_files = [(one.is_durable, one.is_synced, one.is_direct) if one else (False, False, False) for one in known]
+    is_durable, is_synced, is_direct = np.array(of_files)[file].T
+    is_synced = is_write & (is_synced | (flags & MAKES_SYNCED > 0))
+    is_flagged = is_write & (is_durable | is_synced | (flags & MAKES_DURABLE > 0))
     columns = {
         "job": np.zeros(rows.size, dtype=np.int64),
         "thread": batch.thread[rows],
@@ -305,7 +321,8 @@ def _operations(batch: CallColumns, number: Integers, place: Integers, known: Se
         "process": batch.process[rows],
         "file": pa.array([UNKNOWN if one is None else one.path for one in known]).take(pa.array(file)),
         "is_placed": place != _UNPLACED,
-        "is_direct": np.array([one is not None and one.is_direct for one in known])[file],
+        "is_direct": is_direct,
+        "is_synced": is_synced,
     }
     return pa.table({name: pa.array(column).cast(_OPERATION_TYPES[name]) for name, column in columns.items()})
 
@@ -313,8 +330,7 @@ def _operations(batch: CallColumns, number: Integers, place: Integers, known: Se
 def _tables(pieces: Sequence[pa.Table], left_out: Counter[str]) -> FollowedCalls:
     told = pa.concat_tables(pieces or [pa.schema(list(_OPERATION_TYPES.items())).empty_table()])
     told = told.take(pc.sort_indices(told, [("start_ns", "ascending")]))
-    beside = ("call", "process", "file", "is_placed", "is_direct")
-    return FollowedCalls(told.drop_columns(beside), told.select(beside), dict(left_out.most_common()))
+    return FollowedCalls(told.drop_columns(_BESIDE), told.select(_BESIDE), dict(left_out.most_common()))
 
 
 def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:

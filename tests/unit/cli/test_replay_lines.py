@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drivelab.cli.replay_lines import replay_lines
+from drivelab.cli.replay_lines import answer_words, replay_lines
 
 
 def document(*findings: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +42,16 @@ def document(*findings: dict[str, Any]) -> dict[str, Any]:
     return {
         "targets": [target],
         "speed": 0.0,
-        "recording": {"queue_depth": 1, "threads": 1, "made_room": False, "level": "ios", "files": []},
+        "recording": {
+            "queue_depth": 1,
+            "threads": 1,
+            "made_room": False,
+            "level": "ios",
+            "files": [],
+            "not_played": [],
+            "not_compared": [],
+            "doubt": "",
+        },
     }
 
 
@@ -180,3 +189,21 @@ def test_where_time_was_added_stands_by_file() -> None:
     files = [{"name": "/data/wal", "count": 9, "added_ns": 5 * 10**9}, {"name": "/data/db", "count": 9, "added_ns": -5}]
     lines = list(replay_lines(followed(call("fdatasync", (2.0, 1.5, 3.0), files=files))))
     assert "  longer in all by: fdatasync on wal 5 s" in lines
+
+
+def test_what_is_not_played_belongs_to_the_answer_also_of_several_targets() -> None:
+    told = followed(call("fdatasync", (2.31, 2.12, 2.61)))
+    told["recording"]["not_played"] = ["61 of 244 sync calls: those on directories", "2 reads that found nothing"]
+    words = " Not played: 61 of 244 sync calls: those on directories; 2 reads that found nothing."
+    assert answer_words(told).endswith(words)
+    told["targets"] = [told["targets"][0] | {"target": name} for name in ("/a", "/b")]
+    assert answer_words(told).endswith(words)
+
+
+def test_of_calls_that_may_have_been_durable_no_change_is_told() -> None:
+    told = followed(call("pwritev2", (0.02, 0.01, 0.03)) | {"times": None, "added_ns": None})
+    told["recording"] |= {"not_compared": ["pwritev2"], "doubt": "pwritev2, of which no flags were recorded"}
+    assert next(iter(replay_lines(told))) == (
+        "On /srv this load's pwritev2 calls took 20 us at the median. Not compared: pwritev2, of which no flags were "
+        "recorded."
+    )

@@ -19,11 +19,12 @@ from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_call
 NUMBERS = call_numbers("x86_64")
 DISK = frozenset({"7:0"})
 PROCESS, THREAD = 40, 41
+NO_FLAGS = {"is_direct": False, "is_synced": False}
 
 
 def call(name: str, descriptor: int, start: int, result: int = 0, **more: Any) -> dict[str, Any]:
     """A call of 10 ns."""
-    arguments = {f"argument_{place}": 0 for place in range(4)} | {"argument_0": descriptor}
+    arguments = {f"argument_{place}": 0 for place in (0, 1, 2, 3, 5)} | {"argument_0": descriptor}
     row = {"thread": THREAD, "number": NUMBERS[name], "start_ns": start, "end_ns": start + 10, "result": result}
     return {**row, **arguments, "is_doubtful": False, **more}
 
@@ -47,9 +48,9 @@ def test_a_call_belongs_to_the_file_that_its_descriptor_stood_for_then() -> None
     ]
     found = counted(calls, seen(3, "/a", 150), seen(3, "/b", 450))
     assert found.calls.to_pylist() == [
-        {"call": "pwrite64", "process": PROCESS, "file": "/a", "is_placed": True, "is_direct": False},
-        {"call": "write", "process": PROCESS, "file": "/b", "is_placed": True, "is_direct": False},
-        {"call": "fdatasync", "process": PROCESS, "file": "/b", "is_placed": False, "is_direct": False},
+        {"call": "pwrite64", "process": PROCESS, "file": "/a", "is_placed": True, **NO_FLAGS},
+        {"call": "write", "process": PROCESS, "file": "/b", "is_placed": True, **NO_FLAGS},
+        {"call": "fdatasync", "process": PROCESS, "file": "/b", "is_placed": False, **NO_FLAGS},
     ]
     rows = found.operations.to_pylist()
     assert [(row["operation"], row["offset_bytes"], row["size_bytes"]) for row in rows] == [
@@ -84,6 +85,35 @@ def test_writes_of_a_file_that_is_open_with_o_dsync_are_durable() -> None:
     found = counted([call("write", 3, 100, 512)], seen(3, "/a", 50, is_durable=True))
     (row,) = found.operations.to_pylist()
     assert (row["operation"], row["is_durable"]) == (4, True)
+
+
+def test_a_write_is_durable_by_flags_of_its_own_too() -> None:
+    flags = (0, os.RWF_DSYNC, os.RWF_SYNC, os.RWF_HIPRI)
+    calls = [call("pwritev2", 3, 100 * at, 512, argument_5=flag) for at, flag in enumerate(flags)]
+    # that register holds anything where a call takes no flags, and a read is never durable
+    calls += [call("pwrite64", 3, 400, 512, argument_5=6), call("preadv2", 3, 500, 512, argument_5=os.RWF_SYNC)]
+    found = counted(calls, seen(3, "/a", 0))
+    assert found.operations["operation"].to_pylist() == [1, 4, 4, 1, 1, 0]
+    assert found.operations["is_durable"].to_pylist() == [False, True, True, False, False, False]
+    assert found.calls["is_synced"].to_pylist() == [False, False, True, False, False, False]
+
+
+def test_o_sync_is_told_from_o_dsync() -> None:
+    synced = seen(4, "/b", 0, is_durable=True)
+    synced.is_synced = True
+    calls = [call("write", 3, 100, 512), call("write", 4, 200, 512), call("fsync", 4, 300)]
+    found = counted(calls, seen(3, "/a", 0, is_durable=True), synced)
+    assert found.calls["is_synced"].to_pylist() == [False, True, False]
+
+
+def test_a_write_that_appends_by_a_flag_lies_at_the_end() -> None:
+    calls = [
+        call("pwrite64", 3, 100, 1000),
+        call("pwritev2", 3, 200, 512, argument_5=os.RWF_APPEND),
+        call("write", 3, 300, 10),
+    ]
+    found = counted([call("openat", -100, 0, 3), *calls], seen(3, "/a", 50))
+    assert found.operations["offset_bytes"].to_pylist() == [0, 1000, 0]
 
 
 def test_what_does_not_count_is_counted_by_its_reason() -> None:

@@ -14,14 +14,14 @@ use super::{
 };
 use crate::calls::ARGUMENTS;
 
-/// Where `struct pt_regs` holds the first arguments of a call, and its number.
+/// Where `struct pt_regs` holds the arguments of a call that are kept, and its number.
 #[cfg(target_arch = "x86_64")]
-const REGISTERS: ([i16; ARGUMENTS], i16) = ([112, 104, 96, 56], 120);
+const REGISTERS: ([i16; ARGUMENTS], i16) = ([112, 104, 96, 56, 64], 120);
 #[cfg(target_arch = "aarch64")]
-const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24], 280);
+const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24, 40], 280);
 // elsewhere the numbers of calls are not known, either
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24], 0);
+const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24, 40], 0);
 // of a call that begins: its registers are copied to the stack in one piece
 const COPIED_BYTES: i16 = 64;
 const STACK: i16 = -8 - COPIED_BYTES;

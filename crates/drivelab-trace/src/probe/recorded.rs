@@ -110,9 +110,9 @@ mod tests {
             process: 6,
         };
         let (mut recorded, room) = (Recorded::default(), Room { calls_max: 1, ..Room::default() });
-        recorded.keep(record(programs::STARTED, [8, 17, 0, 0]), &[], &room);
-        recorded.keep(record(74, [3, 0, 0, 0]), &[], &room);
-        recorded.keep(record(programs::ENDED, [name, 0, 0, 0]), &[], &room);
+        recorded.keep(record(programs::STARTED, [8, 17, 0, 0, 0]), &[], &room);
+        recorded.keep(record(74, [3, 0, 0, 0, 0]), &[], &room);
+        recorded.keep(record(programs::ENDED, [name, 0, 0, 0, 0]), &[], &room);
         assert_eq!(recorded.started, [Started { parent: 7, child: 8, time_ns: 5, flags: 17 }]);
         assert_eq!(recorded.names, [(7, "writer".to_owned())]);
         let told: Vec<_> = recorded.calls.iter().map(|it| (it.number, it.end_ns, it.result)).collect();

@@ -124,6 +124,7 @@ class _Places:
             is_append=bool(flags & os.O_APPEND),
             is_direct=bool(flags & os.O_DIRECT),
             is_closed_on_exec=bool(flags & os.O_CLOEXEC),
+            is_synced=flags & os.O_SYNC == os.O_SYNC,
         )
 
     def _found(self, name: str) -> SeenFile:

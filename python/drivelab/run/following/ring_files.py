@@ -39,7 +39,7 @@ class RingFiles:
         """
         for process, paths in self._paths.items():
             known = [one for one in seen if one.process == process and one.path in paths]
-            if len(paths) == 1 and len({(one.device, one.is_durable) for one in known}) == 1:
+            if len(paths) == 1 and len({(one.device, one.is_durable, one.is_synced) for one in known}) == 1:
                 yield replace(known[0], descriptor=RING_FILE)
 
 

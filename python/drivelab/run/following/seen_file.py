@@ -45,6 +45,8 @@ class SeenFile:
         Its number in its file system.
     sized_ns : int
         When `size_bytes` was so; else when it was seen first.
+    is_synced : bool
+        Whether each write makes its times durable, too (O_SYNC).
     is_told : bool
         Whether the call that opened it told its path.
     """
@@ -66,6 +68,7 @@ class SeenFile:
     inode: int = 0
     sized_ns: int = -1
     is_told: bool = False
+    is_synced: bool = False
 
     def __post_init__(self) -> None:
         if self.sized_ns < 0:
@@ -90,7 +93,7 @@ def seen_file(process: int, descriptor: int, path: str, now_ns: int) -> SeenFile
     # O_SYNC has the bit of O_DSYNC
     found = SeenFile(process, descriptor, path, device, bool(flags & os.O_DSYNC), is_written, now_ns, now_ns)
     found.is_append, found.is_direct = bool(flags & os.O_APPEND), bool(flags & os.O_DIRECT)
-    found.is_closed_on_exec = bool(flags & os.O_CLOEXEC)
+    found.is_closed_on_exec, found.is_synced = bool(flags & os.O_CLOEXEC), flags & os.O_SYNC == os.O_SYNC
     found.position_bytes = int(facts.get("pos", 0))
     if device and not is_remote:
         look_at(found, _PROC / str(found.process) / "fd" / str(found.descriptor))
