@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from drivelab.model.names import counted
+from drivelab.model.recording import COMMANDS, SYNC
 from drivelab.model.units import format_count, format_duration_ns, format_percent
 from drivelab.report.terminal.wrapped import table_lines
 
@@ -30,6 +31,7 @@ _LIKE = {
 _PLURALS = {"read": "reads", "write": "writes", "trim": "trims", "sync": "sync calls", "flush": "flushes"} | {
     "durable write": "durable writes"
 }
+_WITH_FLUSH = COMMANDS[SYNC:]
 _HEADS = ("call", "count", "there p50", "p99", "here p50", "p99", "times as long")
 _HEADS_ALONE = ("call", "count", "p50", "p99", "from its start p50", "p99")
 _NAME_COLUMNS = 26
@@ -216,8 +218,8 @@ def _like(document: Mapping[str, Any], targets: Sequence[Mapping[str, Any]]) -> 
     """What is set against what."""
     level = document["recording"]["level"]
     told = _LIKE[level]
-    apart = [call for one in targets for call in one.get("calls") or () if not call["recorded"]]
-    if level == "commands" and apart:
+    apart = [call for one in targets for call in one.get("calls") or () if call["times"] is None]
+    if level == "commands" and any(call["call"] in _WITH_FLUSH for call in apart):
         told += "; a sync call on a file is more than a flush, and not compared with it"
     return told
 

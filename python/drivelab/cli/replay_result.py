@@ -17,7 +17,7 @@ from drivelab.recordings.issued_rows import IssuedRows
 SCHEMA = 1
 # what a file system makes much more of than a drive does
 _WITH_FLUSH = COMMANDS[SYNC:]
-_NOT_COMPARED = {"recorded": None, "times": None, "added_ns": None}
+_NOT_COMPARED: dict[str, Any] = {"times": None, "added_ns": None, "files": []}
 _QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99}
 
 
