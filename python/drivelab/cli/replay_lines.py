@@ -13,8 +13,8 @@ from drivelab.model.units import format_count, format_duration_ns, format_percen
 from drivelab.report.terminal.wrapped import table_lines
 
 _WARNINGS_MAX = 3
-# of the starts; and of the length, as a share
-_LATE_SHARE_MAX, _LENGTH_SHARE_MAX = 0.01, 0.001
+# of the starts, and of the length: what is told of a load is no more exact
+_LATE_SHARE_MAX, _LENGTH_SHARE_MAX = 0.01, 0.01
 # closer together than this nothing is seen
 _APART_FROM = 1.1
 # of the time of all calls
