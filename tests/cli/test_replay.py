@@ -165,6 +165,49 @@ def test_threads_of_a_run_are_issued_by_threads(replay: Replay, tmp_path: Path, 
         assert sorted(as_lines([row for row in after if row["job"] == job])) == sorted(as_lines(own))
 
 
+def kept_ios(path: Path, *options: str) -> Path:
+    """I/Os that ``drivelab io`` kept."""
+    arguments = ["--size", "1MiB", "--operation", "write", "--count", "64", *options, "--record", str(path)]
+    assert main.run(["io", str(path.parent / "data"), *arguments]) in (0, 4)
+    return path
+
+
+@pytest.mark.parametrize("options", [["--direct"], []])
+def test_kept_ios_are_issued_past_the_page_cache_only_where_they_were(
+    replay: Replay, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    kept = kept_ios(tmp_path / "kept.parquet", *options)
+    capsys.readouterr()
+    (target,) = document(replay, kept, tmp_path)["targets"]
+    assert target["achieved"]["direct"] is bool(options)
+    assert target["calls"][0]["times"] is not None
+
+
+def test_kept_ios_of_which_that_is_not_known_are_not_compared(
+    replay: Replay, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = kept_ios(tmp_path / "kept.parquet")
+    # as an older drivelab kept them
+    pq.write_table(pq.read_table(kept).replace_schema_metadata(None), kept)
+    capsys.readouterr()
+    status, out, _ = replay(kept, tmp_path)
+    assert status in (0, 4)
+    answer = " ".join(out.split("\n\n")[0].split())
+    assert "as recorded" not in answer
+    assert "Not compared: whether it bypassed the page cache was not recorded" in answer
+    # who says it is believed
+    (target,) = document(replay, kept, tmp_path, "--buffered")["targets"]
+    assert (target["achieved"]["direct"], bool(target["calls"][0]["times"])) == (False, True)
+
+
+@pytest.mark.provokes("B921")
+def test_metadata_that_cannot_be_understood_are_refused(replay: Replay, tmp_path: Path, capsys: Any) -> None:
+    kept = kept_ios(tmp_path / "kept.parquet")
+    pq.write_table(pq.read_table(kept).replace_schema_metadata({"drivelab.issued_as": '{"direct": 7}'}), kept)
+    capsys.readouterr()
+    assert refused(replay, kept, tmp_path)[0] == "B921"
+
+
 def test_a_directory_is_left_as_it_was_and_what_is_not_there_is_not_made(replay: Replay, tmp_path: Path) -> None:
     log = iolog(tmp_path / "log", random_lines(2))
     place = tmp_path / "place"

@@ -175,6 +175,7 @@ def _record_sink(options: IoOptions, workload: Workload) -> Iterator[RecordListe
         yield None
         return
     # imported here: most workloads keep no records
+    from drivelab.model.issued_as import IssuedAs
     from drivelab.store.records import RecordSink
 
     path = Path(options.record)
@@ -184,7 +185,7 @@ def _record_sink(options: IoOptions, workload: Workload) -> Iterator[RecordListe
     # a link or a device node counts as well: records never replace anything
     if os.path.lexists(path):
         raise DrivelabError("C221", f"{path} exists already, and records never replace anything", where="--record")
-    with RecordSink(path, open_loop=workload.is_open_loop) as sink:
+    with RecordSink(path, open_loop=workload.is_open_loop, issued_as=IssuedAs.of(workload)) as sink:
         yield sink
 
 

@@ -115,6 +115,9 @@ def command(
     _require_speed(speed, as_fast_as_possible=as_fast_as_possible)
     calls = _plays_calls(recording, targets, commands=commands or bool(only))
     load = _scaled_to(read_recording(recording, only=only, queue_depth=queue_depth, calls=calls), scale_to)
+    if load.direct is None and buffered:
+        # who says so knows it
+        load = replace(load, direct=False, not_compared=(), doubt="")
     if not load.has_starts and not as_fast_as_possible and load.count > 1:
         as_fast_as_possible = True
         print("note: the recording tells no starts: it is issued as fast as possible", file=sys.stderr)

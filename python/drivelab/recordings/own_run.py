@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from drivelab.model.errors import DrivelabError
+from drivelab.model.issued_as import IssuedAs
 from drivelab.model.names import counted
-from drivelab.model.recording import RECORDED_OPERATIONS, SYNC, DurableFlag, RecordedThread, Recording, deepest
-from drivelab.model.workload import Workload
+from drivelab.model.recording import RECORDED_OPERATIONS, SYNC, RecordedThread, Recording, deepest
 from drivelab.store.layout import IOS, ios_name
+from drivelab.store.parquet_read import metadata_of
 from drivelab.store.parts import read_parquet
-from drivelab.store.read import StoredRun, open_run
+from drivelab.store.read import open_run
+from drivelab.store.records import ISSUED_AS_KEY
 
 _COLUMNS = ("job", "operation", "issue_ns", "offset_bytes", "size_bytes", "total_latency_ns")
+_UNKNOWN = "whether it bypassed the page cache was not recorded (--buffered, if it did not)"
 _SIZE_MAX, _VALUE_MAX = 1 << 30, 1 << 62
-_FLAGS: dict[str, DurableFlag] = {flag: flag for flag in get_args(DurableFlag)}
 
 
 def read_own_run(directory: Path, only: str) -> Recording:
@@ -52,7 +53,7 @@ def read_own_run(directory: Path, only: str) -> Recording:
         raise DrivelabError("U005", what, where="option --only", do=f"name one: --only {kept[0]}")
     name = only or kept[0]
     rows = run.ios(name)
-    found = _recording(rows, f"{directory}: {name}", _workload_of(run, name))
+    found = _recording(rows, f"{directory}: {name}", IssuedAs.of(run.measurement(name).workload))
     if len(run.trial_names) == 1:
         return found
     note = f"only {name} is played, of the {len(run.trial_names)} trials of the run"
@@ -65,9 +66,15 @@ def read_kept_ios(path: Path) -> Recording:
     Raises
     ------
     DrivelabError
-        B920: it is another Parquet file. S506: it is damaged.
+        B920: it is another Parquet file. B921: its metadata cannot be understood. S506: it is damaged.
     """
-    return _recording(read_parquet(path, IOS), str(path), None)
+    rows, told = read_parquet(path, IOS), metadata_of(path, ISSUED_AS_KEY)
+    try:
+        issued_as = IssuedAs.model_validate_json(told) if told else None
+    except ValueError:
+        what = "its metadata do not tell how its I/Os were issued in a way that can be understood"
+        raise DrivelabError("B921", what, where=str(path)) from None
+    return _recording(rows, str(path), issued_as)
 
 
 def _refuse_damaged(rows: pa.Table, source: str) -> None:
@@ -86,11 +93,7 @@ def _refuse_damaged(rows: pa.Table, source: str) -> None:
             raise DrivelabError("B921", what, where=source)
 
 
-def _workload_of(run: StoredRun, name: str) -> Workload:
-    return run.measurement(name).workload
-
-
-def _recording(rows: pa.Table | None, source: str, workload: Workload | None) -> Recording:
+def _recording(rows: pa.Table | None, source: str, issued_as: IssuedAs | None) -> Recording:
     missing = [name for name in _COLUMNS if rows is None or name not in rows.column_names]
     if rows is None or missing:
         raise DrivelabError("B920", f"it has no column {missing[0]}: no I/Os of drivelab", where=source)
@@ -119,14 +122,7 @@ def _recording(rows: pa.Table | None, source: str, workload: Workload | None) ->
                 deepest(start_ns, latency_ns),
             )
         )
-    method = workload.durability.method if workload else "none"
-    recorded = workload.recording if workload else None
-    return Recording(
-        source=source,
-        kind="I/Os kept by drivelab",
-        threads=tuple(threads),
-        sync=recorded.sync if recorded else "fsync" if method == "fsync" else "fdatasync",
-        durability=_FLAGS.get(method, "none"),
-        direct=workload.direct if workload else None,
-        made_room=workload is not None and workload.file_state != "overwrite",
-    )
+    found = Recording(source, "I/Os kept by drivelab", tuple(threads))
+    if issued_as is None:
+        return replace(found, not_compared=RECORDED_OPERATIONS, doubt=_UNKNOWN)
+    return replace(found, **issued_as.model_dump())

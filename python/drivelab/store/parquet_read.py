@@ -220,7 +220,7 @@ def damage_told(path: Path) -> Iterator[None]:
         raise DrivelabError("S506", f"{path.name} cannot be read: {first_line}", where=place_of(path)) from error
 
 
-def joined_key(path: Path, key: bytes) -> bytes | None:
+def metadata_of(path: Path, key: bytes) -> bytes | None:
     """What a file has under a key of its own; None when there is no file.
 
     Raises

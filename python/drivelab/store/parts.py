@@ -21,7 +21,7 @@ import pyarrow as pa
 from drivelab.model.errors import DrivelabError
 from drivelab.store import layout
 from drivelab.store.columns import arrow_schema
-from drivelab.store.parquet_read import BoundedParquet, joined_key
+from drivelab.store.parquet_read import BoundedParquet, metadata_of
 from drivelab.store.remote.bring import bring, place_of
 from drivelab.store.table_check import COLUMNS, require_columns, require_rows
 from drivelab.store.trial_log import read_log
@@ -218,7 +218,7 @@ def joined_generation(whole: Path) -> int | None:
     DrivelabError
         S506: it cannot be read.
     """
-    joined = joined_key(whole, JOINED_KEY)
+    joined = metadata_of(whole, JOINED_KEY)
     if joined is None:
         return None
     if not re.fullmatch(rb"[0-9]{0,9}", joined):

@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from drivelab.held_directory import HeldDirectory
 from drivelab.model.errors import DrivelabError
+from drivelab.model.issued_as import IssuedAs
 from drivelab.store.columns import RECORD_COLUMNS, arrow_schema
 from drivelab.store.durable import AsideFile, storage_error
 from drivelab.store.parquet_file import ParquetFile
 
+ISSUED_AS_KEY = b"drivelab.issued_as"
 # 13 MB of rows are held until they are written
 ROW_GROUP_ROWS = 1 << 18
 _RESPONSE = "response_latency_ns"
@@ -43,6 +45,8 @@ class RecordSink:
     open_loop : bool
         Whether I/Os arrive by a schedule. In a closed loop the response latency
         means nothing, and the column is left out.
+    issued_as : IssuedAs, optional
+        What the rows do not tell: it is put into the metadata, for a file that no run is around.
     inside : HeldDirectory, optional
         A directory above it, from which on no link is followed.
 
@@ -53,11 +57,20 @@ class RecordSink:
     which stops.
     """
 
-    def __init__(self, path: Path, *, open_loop: bool = False, inside: HeldDirectory | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        open_loop: bool = False,
+        issued_as: IssuedAs | None = None,
+        inside: HeldDirectory | None = None,
+    ) -> None:
         self.path = path
         self.row_count = 0
         columns = tuple(column for column in RECORD_COLUMNS if open_loop or column.name != _RESPONSE)
         self._schema = arrow_schema(columns, nullable=False)
+        if issued_as is not None:
+            self._schema = self._schema.with_metadata({ISSUED_AS_KEY: issued_as.model_dump_json().encode()})
         self._aside = AsideFile(path, inside=inside)
         self._held: list[pa.RecordBatch] = []
         self._held_rows = 0
