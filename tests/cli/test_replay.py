@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from drivelab.model.recording import RECORDED_OPERATIONS
 from job_threads import wait_for_jobs
 
 MIB = 2**20
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "runs"
 MakeLoopDevice = Callable[..., Path]
 Replay = Callable[..., tuple[int, str, str]]
 # microseconds since the beginning, operation, offset, size
@@ -206,6 +208,14 @@ def test_metadata_that_cannot_be_understood_are_refused(replay: Replay, tmp_path
     pq.write_table(pq.read_table(kept).replace_schema_metadata({"drivelab.issued_as": '{"direct": 7}'}), kept)
     capsys.readouterr()
     assert refused(replay, kept, tmp_path)[0] == "B921"
+
+
+def test_of_a_traced_run_its_recording_is_named(replay: Replay, runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN / "explained-appends", runs / "20260101T000000Z-explain-x")
+    recording = runs / "20260101T000000Z-explain-x" / "recordings" / "0003-random-read"
+    recording.mkdir(parents=True)
+    code, advice = refused(replay, "20260101T000000Z-explain-x", tmp_path)
+    assert (code, f"drivelab replay {recording} TARGET" in advice) == ("B920", True)
 
 
 def test_a_directory_is_left_as_it_was_and_what_is_not_there_is_not_made(replay: Replay, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.issued_as import IssuedAs
 from drivelab.model.names import counted
 from drivelab.model.recording import RECORDED_OPERATIONS, SYNC, RecordedThread, Recording, deepest
-from drivelab.store.layout import IOS, ios_name
+from drivelab.store.layout import IOS, RECORDINGS, ios_name
 from drivelab.store.parquet_read import metadata_of
 from drivelab.store.parts import read_parquet
 from drivelab.store.read import open_run
@@ -43,6 +44,11 @@ def read_own_run(directory: Path, only: str) -> Recording:
     kept = [name for name in run.trial_names if (run.folder(IOS) / ios_name(name)).is_file()]
     if not kept:
         do = "measure again and keep them: drivelab replay --record-ios, or record_ios = true in an experiment"
+        recordings = run.directory / RECORDINGS
+        traced = next((name for name in run.trial_names if (recordings / name).is_dir()), "")
+        if traced:
+            where = shlex.quote(str(recordings / traced))
+            do = f"play what its disk did in a traced trial: drivelab replay {where} TARGET"
         if run.record.experiment.get("name") == "replay":
             do = "it is a replay itself, and LAST the newest run: name its recording, or keep I/Os: --record-ios"
         raise DrivelabError("B920", "the run kept no single I/Os of its trials", where=str(directory), do=do)
