@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from drivelab.cli import main
 from kept_program import NAME, keep_program
@@ -172,6 +173,24 @@ def test_its_calls_are_slices_of_a_trace_by_name_and_file(kept: Path, capsys: py
     content = (kept / "trace.pftrace").read_bytes()
     assert content.count(b"fdatasync") == 40
     assert b"/srv/data/wal" in content
+
+
+def test_its_calls_are_metrics(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = json.loads(told(capsys, "explain", NAME, "--json"))["calls"]
+    text = told(capsys, "export", "openmetrics", NAME)
+    samples = {
+        (one.name, one.labels.get("call"), one.labels.get("part")): one.value
+        for family in text_string_to_metric_families(text)
+        for one in family.samples
+    }
+    for call in calls:
+        assert samples["drivelab_calls", call["call"], None] == call["count"]
+        p99_s = samples["drivelab_call_latency_p99_seconds", call["call"], None]
+        assert p99_s == pytest.approx(call["p99_ns"] / 1e9)
+        for part, time_ns in call["parts_ns"].items():
+            assert samples["drivelab_call_parts_seconds", call["call"], part] == pytest.approx(time_ns / 1e9)
+    told(capsys, "export", "openmetrics", NAME, "--out", str(tmp_path / "program.prom"))
+    assert (tmp_path / "program.prom").read_text() == text
 
 
 @pytest.mark.provokes("S504", "S505", "S506", "U004", "U021")

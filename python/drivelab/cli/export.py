@@ -10,13 +10,14 @@ from typing import Annotated, Literal
 import pyarrow as pa
 import typer
 
+from drivelab.answers.followed import followed_answer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.failure import print_message
 from drivelab.cli.report_output import write_report
 from drivelab.interop.bonnie.export import bonnie_lines
 from drivelab.interop.fio.export import export_fio
-from drivelab.interop.openmetrics import openmetrics_text
+from drivelab.interop.openmetrics import openmetrics_text, openmetrics_text_of_program
 from drivelab.interop.perfetto import perfetto_packets, traced_tables
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
@@ -62,7 +63,7 @@ def command(
     as IOzone prints it for spreadsheets with -R.
 
     openmetrics: each number as a gauge, for the directory of text files that
-    node_exporter reads.
+    node_exporter reads; of a program that was followed its calls by name.
 
     perfetto: the traced passes of an explained run, or a program that was
     followed: a track for each thread, layer and slot of a queue, for
@@ -71,13 +72,13 @@ def command(
     directory = find_run(run)
     if out is None and form in ("fio", "perfetto") and is_cached(directory):
         raise DrivelabError("U014", "a run of a store elsewhere has no directory for it", where=run)
-    is_program = form == "perfetto" and holds_followed(directory)
+    is_program = form in ("perfetto", "openmetrics") and holds_followed(directory)
     stored = open_followed(directory) if is_program else open_run(directory)
     if isinstance(stored, StoredRun) and form not in ("csv", "openmetrics"):
         _refuse_imported(stored)
     try:
         if isinstance(stored, StoredFollowed):
-            files, left_out = _program_written(stored, Path(out) if out else stored.directory / _TRACE)
+            files, left_out = _program_written(form, stored, out)
         else:
             files, left_out = _written(form, stored, out, logs=logs)
     except OSError as error:
@@ -126,13 +127,17 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
     if not lines:
         missing = "is a phase of bonnie++" if form == "bonnie" else "was measured over file size and record size"
         raise DrivelabError("O811", f"no workload of the run {missing}", where=stored.name)
+    return _text_written("\n".join(lines) + "\n", out), []
+
+
+def _text_written(text: str, out: str | None) -> list[Path]:
     if out in (None, _STDOUT):
-        print("\n".join(lines))
-        return [], []
+        print(text, end="")
+        return []
     # whole or not at all: a program may read it meanwhile
     with report_file(Path(str(out))) as aside:
-        aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return [Path(str(out))], []
+        aside.write_text(text, encoding="utf-8")
+    return [Path(str(out))]
 
 
 def _trace_written(stored: StoredRun, path: Path) -> tuple[list[Path], list[str]]:
@@ -142,8 +147,13 @@ def _trace_written(stored: StoredRun, path: Path) -> tuple[list[Path], list[str]
     return _packets_written(traced_tables(stored.traced_trials, stored.operations, stored.events), path)
 
 
-def _program_written(stored: StoredFollowed, path: Path) -> tuple[list[Path], list[str]]:
-    return _packets_written([(stored.record.program, stored.calls(), stored.events())], path)
+def _program_written(form: Form, stored: StoredFollowed, out: str | None) -> tuple[list[Path], list[str]]:
+    record, calls, events = stored.record, stored.calls(), stored.events()
+    if form == "perfetto":
+        return _packets_written([(record.program, calls, events)], Path(out) if out else stored.directory / _TRACE)
+    told = [one.to_json() for one in followed_answer(record, calls, events).summaries]
+    name, target = stored.directory.resolve().name, str(record.target.get("path", ""))
+    return _text_written(openmetrics_text_of_program(name, record.program, told, target, record.started_utc), out), []
 
 
 def _packets_written(

@@ -1,5 +1,6 @@
-"""A run as text in OpenMetrics: what node_exporter's directory of text files, Prometheus and others of its kind read.
+"""Runs, and programs that were followed, as text in OpenMetrics, which node_exporter and Prometheus read.
 
+node_exporter reads it in a directory of text files.
 Every family is a gauge, with base units (seconds, bytes) in its name, since
 readers of text files know no other types that would fit.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +22,12 @@ _PREFIX = "drivelab"
 # what a metric's name says of its unit, and what this format says of it
 _UNITS = {"ns": ("_ns", "seconds", 1e-9), "B/s": ("_bytes_per_s", "bytes_per_second", 1.0), "B": ("", "bytes", 1.0)}
 _ENDS = {"low": "lowest", "high": "highest"}
+# of each name of a call
+_OF_CALLS = {
+    "p50": "latency of calls of a name: median",
+    "p99": "latency of calls of a name: 99 % are no longer",
+    "slowest": "latency of calls of a name: the longest",
+}
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _Labels = Mapping[str, str]
 
@@ -46,13 +53,8 @@ def openmetrics_text(
     str
         Families in alphabetical order, ``# EOF`` behind them.
     """
-    families: dict[str, tuple[str, str, list[str]]] = {}
-
-    def add(name: str, unit: str, meaning: str, labels: _Labels, value: float) -> None:
-        family = f"{_PREFIX}_{name}{f'_{unit}' if unit else ''}"
-        _, _, samples = families.setdefault(family, (unit, meaning, []))
-        samples.append(f"{family}{_labels({'run': results.key, **labels})} {value!r}")
-
+    families = _Families(results.key)
+    add = families.add
     drives = {drive.name: drive for drive in results.drives}
     for one in results.observations:
         for name, unit, meaning, value in _numbers(one):
@@ -61,11 +63,58 @@ def openmetrics_text(
         add("findings", "", "findings of a kind: what limits the numbers", {"code": code, "severity": severity}, count)
     for need, outcome in _outcomes(verdict):
         add("need", "", "1 for the outcome of each need of a check", {"need": need, "outcome": outcome}, 1)
-    if started_utc:
-        began_s = datetime.fromisoformat(started_utc).timestamp()
-        add("run_start_timestamp", "seconds", "when the run began, in seconds since 1970", {}, began_s)
-    lines = [line for family in sorted(families) for line in _family(family, *families[family])]
-    return "\n".join([*lines, "# EOF"]) + "\n"
+    families.add_begin(started_utc)
+    return families.text()
+
+
+def openmetrics_text_of_program(
+    run: str, program: str, calls: Iterable[Mapping[str, Any]], target: str, started_utc: str
+) -> str:
+    """A program that was followed, in the same format.
+
+    Parameters
+    ----------
+    run, program, target : str
+        What it is kept as, what it is called, and the place of its files.
+    calls : iterable of mapping
+        Its calls by name, as `drivelab.analyse.followed_calls.CallSummary.to_json` gives them.
+    started_utc : str
+        When it began, as ISO 8601 writes it.
+    """
+    families = _Families(run)
+    for one in calls:
+        labels = {"target": target, "program": program, "call": str(one["call"])}
+        families.add("calls", "", "calls of a name that were recorded", labels, one["count"])
+        families.add("calls_per_second", "", "calls of a name a second", labels, float(one["per_second"]))
+        for name, words in _OF_CALLS.items():
+            families.add(f"call_latency_{name}", "seconds", words, labels, float(one[f"{name}_ns"]) * 1e-9)
+        for part, time_ns in one["parts_ns"].items():
+            words = "time of all calls of a name, by where it went"
+            families.add("call_parts", "seconds", words, {**labels, "part": part}, int(time_ns) * 1e-9)
+    families.add_begin(started_utc)
+    return families.text()
+
+
+class _Families:
+    """Samples by their family, as they come."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._families: dict[str, tuple[str, str, list[str]]] = {}
+
+    def add(self, name: str, unit: str, meaning: str, labels: _Labels, value: float) -> None:
+        family = f"{_PREFIX}_{name}{f'_{unit}' if unit else ''}"
+        _, _, samples = self._families.setdefault(family, (unit, meaning, []))
+        samples.append(f"{family}{_labels({'run': self._run, **labels})} {value!r}")
+
+    def add_begin(self, started_utc: str) -> None:
+        if started_utc:
+            began_s = datetime.fromisoformat(started_utc).timestamp()
+            self.add("run_start_timestamp", "seconds", "when the run began, in seconds since 1970", {}, began_s)
+
+    def text(self) -> str:
+        lines = [line for name in sorted(self._families) for line in _family(name, *self._families[name])]
+        return "\n".join([*lines, "# EOF"]) + "\n"
 
 
 def _family(name: str, unit: str, meaning: str, samples: Sequence[str]) -> Iterator[str]:
