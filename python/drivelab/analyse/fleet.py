@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drivelab.analyse.fleet_excess import PEERS_MIN, above_others, load_curve, logarithm
+from drivelab.analyse.fleet_spans import slow_rows
 from drivelab.analyse.fleet_usual import Dates, dates_of, less_usual, median_of_columns
 from drivelab.analyse.fleet_windows import (
     ALARMS_PER_1000_DATES,
@@ -32,7 +33,6 @@ from drivelab.analyse.quantile import quantile_estimate_from_series
 from drivelab.model.fleet import FleetAnswer, HostSeries, SilentDrive, Singles, SlowOne, Span, Unjudged
 
 Flags = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
 _PLAIN_SAMPLES = 20_000
 # if more than that of a host differ by so much all the time, they are drives of another kind
 _OTHER_KIND_SHARE = 0.25
@@ -283,14 +283,16 @@ def _slow_one(
 ) -> SlowOne:
     """A drive of a host, or a host of a cluster, with the samples in which it was slower than its peers."""
     known = np.isfinite(excess)
-    pieces = [_trimmed(excess, piece, least / 2) for piece in _pieces(np.flatnonzero(known), is_inside[known])]
+    pieces = list(slow_rows(excess, is_inside, is_ending, least / 2))
     inside = np.zeros(len(excess), dtype=bool)
     for piece in pieces:
-        inside[piece] = True
+        inside[piece.rows] = True
     values = np.exp(excess[inside].astype(np.float64))
     step = max(1, len(values) // _PLAIN_SAMPLES)
     found = quantile_estimate_from_series(values[::step], 0.5, "1")
-    spans = tuple(_span(series, piece, is_ending) for piece in pieces)
+    step_s = usual_step_s(series.time_s)
+    edges_s = [(int(series.time_s[piece.rows[0]]), int(series.time_s[piece.rows[-1]])) for piece in pieces]
+    spans = tuple(Span(*edge_s, piece.told_count * step_s) for edge_s, piece in zip(edges_s, pieces, strict=True))
     first_s = int(series.time_s[np.flatnonzero(known)[0]])
     name = series.drives[column]
     return SlowOne(
@@ -308,30 +310,6 @@ def _slow_one(
         is_from_the_start=spans[0].since_s - first_s < WINDOWS[0].length_s,
         latency=float(np.median(series.latency[inside, column])),
     )
-
-
-def _pieces(rows: Rows, flags: Flags) -> list[Rows]:
-    """The flagged rows that lie beside each other; what has no sample, a night for instance, parts none."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return [rows[first:end] for first, end in edges.reshape(-1, 2)]
-
-
-def _trimmed(excess: Singles, rows: Rows, offset: float) -> Rows:
-    """Of rows the part with the largest sum above an offset: windows reach beyond what made them odd."""
-    # one sample far out counts as much as a few
-    above = np.clip(excess[rows].astype(np.float64), -4 * offset, 8 * offset) - offset
-    sums = np.concatenate([[0.0], np.cumsum(above)])
-    end = int(np.argmax(sums - np.minimum.accumulate(sums)))
-    begin = int(np.argmin(sums[: end + 1]))
-    return rows[begin:end] if end > begin else rows
-
-
-def _span(series: HostSeries, rows: Rows, is_ending: Flags) -> Span:
-    """From the first row to the last, and how much data there is until a window told it."""
-    told = rows[is_ending[rows]]
-    until_row = told[0] if len(told) else rows[-1]
-    count = int((rows <= until_row).sum())
-    return Span(int(series.time_s[rows[0]]), int(series.time_s[rows[-1]]), count * usual_step_s(series.time_s))
 
 
 def _days(series: HostSeries, excess: Singles, inside: Flags) -> dict[str, float]:
