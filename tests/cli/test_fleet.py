@@ -133,3 +133,26 @@ def test_a_drive_of_which_samples_end_is_named() -> None:
 
 def lines_from(answer: FleetAnswer) -> list[str]:
     return fleet_lines(answer, {}, plain=True)
+
+
+def test_without_loads_the_first_sentence_is_less_sure() -> None:
+    hosts = Fleet(busy={"disk4": 1.8}, dates=1).made(5)
+    blind = [replace(one, throughput=np.full_like(one.throughput, np.nan)) for one in hosts]
+    first = " ".join(fleet_lines(judge_fleet(blind), {}, plain=True)[:3])
+    assert "slow or have more to do, the worst: disk4 of" in first
+    sure = " ".join(lines_of(Fleet(slowdowns=[Slowdown("h2", "disk1", 2.0)]))[:3])
+    assert sure.startswith("1 of 96 drives is slow: disk1 of h2")
+
+
+def test_drives_that_stopped_reporting_are_in_the_first_sentence() -> None:
+    hosts = Fleet(dates=1).made(5)
+    hosts[1].latency[300:, 2] = np.nan
+    first = " ".join(fleet_lines(judge_fleet(hosts), {}, plain=True)[:3])
+    assert "96 drives were compared; disk3 of h2 stopped reporting at 2023-11-20 14:14." in first
+    hosts[3].latency[400:, 4] = np.nan
+    lines = fleet_lines(judge_fleet(hosts), {}, plain=True)
+    assert "disk3 of h2 (and 1 more) stopped reporting at 2023-11-20 14:14." in " ".join(lines[:3])
+    assert "- no samples any more: disk3 of h2 since 2023-11-20 14:14, disk5 of h4 since" in "\n".join(lines)
+    slow = Fleet(dates=1, slowdowns=[Slowdown("h2", "disk1", 2.0)]).made(1)
+    slow[4].latency[300:, 2] = np.nan
+    assert ". disk3 of h5 stopped reporting at" in " ".join(fleet_lines(judge_fleet(slow), {}, plain=True)[:4])

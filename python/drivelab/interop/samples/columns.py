@@ -87,14 +87,15 @@ def columns_of(names: Sequence[str]) -> Columns:
     parts = [part for part, rate in PARTS.items() if part in plain and rate in plain] if not latency else []
     whole = next((one for one in _THROUGHPUT if one in plain), "")
     moved = {plain[one][0]: factor for one, factor in _BYTES.items() if one in plain}
+    rates = tuple(plain[PARTS[part]][0] for part in parts)
     units = {"ms"} if parts or latency == "await" else set()
     units = {plain[latency][1]} - {""} or units if latency else units
     return Columns(
         **first,
         roles=tuple(plain[one][0] for one in _ROLES if one in plain),
         latency=(plain[latency][0],) if latency else tuple(plain[part][0] for part in parts),
-        rates=() if latency else tuple(plain[PARTS[part]][0] for part in parts),
-        throughput=moved or ({plain[whole][0]: 1.0} if whole else {}),
+        rates=rates,
+        throughput=moved or ({plain[whole][0]: 1.0} if whole else dict.fromkeys(rates, 1.0)),
         latency_unit=next(iter(units), ""),
     )
 

@@ -100,9 +100,11 @@ class Counters:
         """
         drives = [(key, one) for key, several in self._drives.items() for one in several]
         left_out = 0
+        # bytes of some drives and I/Os of others are no loads to compare
+        has_bytes = all(any(name in one.series for name in _MOVED) for _, one in drives)
         for (cluster, host, device), one in drives:
             collected.latency_factor("us", one.file)
-            samples = _samples(one.series)
+            samples = _samples(one.series, has_bytes=has_bytes)
             if samples is None:
                 left_out += 1
                 continue
@@ -155,13 +157,16 @@ def _number(text: Any) -> float:
         return float("nan")
 
 
-def _samples(readings: Readings) -> tuple[npt.NDArray[np.float64], ...] | None:
-    """Times, latencies in us and bytes a second between readings; None where the counters of a latency are missing."""
+def _samples(readings: Readings, *, has_bytes: bool) -> tuple[npt.NDArray[np.float64], ...] | None:
+    """Times, latencies in us and load between readings; None where the counters of a latency are missing.
+
+    The load is bytes a second, or without their counters completed I/Os a second.
+    """
     series = {name: dict(zip(*one, strict=True)) for name, one in readings.items()}
     pairs = [(spent, count) for spent, count in _SPENT.items() if spent in series and count in series]
     if not pairs:
         return None
-    needed = [name for pair in pairs for name in pair] + [name for name in _MOVED if name in series]
+    needed = [name for pair in pairs for name in pair] + [name for name in _MOVED if has_bytes and name in series]
     times = np.array(sorted(set.intersection(*(set(series[name]) for name in needed))))
     if len(times) < 2:
         return None
@@ -171,6 +176,6 @@ def _samples(readings: Readings) -> tuple[npt.NDArray[np.float64], ...] | None:
     is_whole = np.all([one >= 0 for one in change.values()], axis=0)
     latency = np.full(len(spent), np.nan)
     np.divide(spent * _US_PER_S, count, out=latency, where=is_whole & (count > 0))
-    moved = [change[name] for name in _MOVED if name in change]
-    throughput = np.sum(moved, axis=0) / np.diff(times) if moved else np.full(len(spent), np.nan)
+    moved = np.sum([change[name] for name in _MOVED if name in change], axis=0) if has_bytes else count
+    throughput = moved / np.diff(times)
     return times[1:], latency, np.where(is_whole, throughput, np.nan)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
-from drivelab.model.fleet import FleetAnswer, SlowOne, Span, Unjudged
+from drivelab.model.fleet import FleetAnswer, SilentDrive, SlowOne, Span, Unjudged
 from drivelab.model.names import counted, in_number
 from drivelab.model.units import format_percent, format_wait_ns
 from drivelab.report.terminal.wrapped import WIDTH, table_lines, wrapped
@@ -50,26 +50,38 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
     """
     if not answer.judged_drive_count and not answer.hosts:
         first = answer.unjudged[0].why if answer.unjudged else "no samples"
-        return f"No drive can be judged: {first}."
+        return "; ".join([f"No drive can be judged: {first}", *_stopped(answer, has_cluster=has_cluster)]) + "."
     told = []
     drives = in_number(answer.drive_count, "drive")
     if answer.drives:
         worst, count = answer.drives[0], len(answer.drives)
-        of = f"{count:,} of {answer.drive_count:,} {drives} {in_number(count, 'are')} slow"
+        of = f"{count:,} of {answer.drive_count:,} {drives} {in_number(count, 'are')} {_slow_words(answer, count)}"
         words = _drive_words(worst, has_cluster=has_cluster, has_load=answer.has_load)
         told.append(f"{of}{':' if count == 1 else ', the worst:'} {words}")
     if answer.hosts:
         whole, count = answer.hosts[0], len(answer.hosts)
         more = f" (and {count - 1} more)" if count > 1 else ""
         told.append(
-            f"{'Host' if not told else 'host'} {_host_name(whole, has_cluster=has_cluster)}{more} as a whole is slow: "
+            f"{'Host' if not told else 'host'} {_host_name(whole, has_cluster=has_cluster)}{more} as a whole is "
+            f"{_slow_words(answer, 1)}: "
             f"{_ratio(whole)} what it should take beside the other hosts, {_since(whole)}"
         )
     if told:
-        return ". ".join([told[0], *(one[:1].upper() + one[1:] for one in told[1:])]) + "."
+        told = [told[0], *(one[:1].upper() + one[1:] for one in told[1:])]
+        return ". ".join([*told, *_stopped(answer, has_cluster=has_cluster)]) + "."
     judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
     were = in_number(answer.drive_count, "were")
-    return f"No drive stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared."
+    none = f"No drive stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared"
+    return "; ".join([none, *_stopped(answer, has_cluster=has_cluster)]) + "."
+
+
+def _stopped(answer: FleetAnswer, *, has_cluster: bool) -> Iterator[str]:
+    """The first of the drives that stopped reporting, and how many more there are."""
+    if answer.silent:
+        first = min(answer.silent, key=lambda one: one.last_s)
+        more = f" (and {len(answer.silent) - 1:,} more)" if len(answer.silent) > 1 else ""
+        name = f"{first.drive} of {_host_name(first, has_cluster=has_cluster)}"
+        yield f"{name}{more} stopped reporting at {_when(first.last_s)}"
 
 
 def _drive_words(one: SlowOne, *, has_cluster: bool, has_load: bool) -> str:
@@ -79,7 +91,12 @@ def _drive_words(one: SlowOne, *, has_cluster: bool, has_load: bool) -> str:
     return f"{name} takes {_ratio(one)} {what}, {_since(one)} ({told})"
 
 
-def _host_name(one: SlowOne | Unjudged, *, has_cluster: bool) -> str:
+def _slow_words(answer: FleetAnswer, count: int) -> str:
+    """Without loads nobody can tell a slow drive from a busy one."""
+    return "slow" if answer.has_load else f"slow or {in_number(count, 'have')} more to do"
+
+
+def _host_name(one: SlowOne | Unjudged | SilentDrive, *, has_cluster: bool) -> str:
     return f"{one.cluster}/{one.host}" if has_cluster and one.cluster else one.host
 
 
