@@ -156,3 +156,17 @@ def test_drives_that_stopped_reporting_are_in_the_first_sentence() -> None:
     slow = Fleet(dates=1, slowdowns=[Slowdown("h2", "disk1", 2.0)]).made(1)
     slow[4].latency[300:, 2] = np.nan
     assert ". disk3 of h5 stopped reporting at" in " ".join(fleet_lines(judge_fleet(slow), {}, plain=True)[:4])
+
+
+def test_times_that_may_be_read_otherwise_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stamps = [
+        f"0{1 + day}/11/2026 {hour:02}:{minute:02}:00" for day in (0, 1) for hour in (1, 2) for minute in range(60)
+    ]
+    lines = [f"{stamp},h,d{drive},{50 + drive}" for stamp in stamps for drive in range(5)]
+    (tmp_path / "a.csv").write_text("\n".join(["time,host,drive,latency", *lines, ""]))
+    assert run(["fleet", "odd", str(tmp_path / "a.csv")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "is read with the day first, so that dates follow one another" in shown
+    assert "2026-11-01 01:00 to 2026-11-02 02:59 (UTC)" in shown
+    assert run(["fleet", "odd", str(tmp_path / "a.csv"), "--json"]) == 0
+    assert "day first" in json.loads(capsys.readouterr().out)["remarks"][0]

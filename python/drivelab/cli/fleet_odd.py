@@ -64,10 +64,17 @@ def command(
             "file_count": samples.file_count,
         }
         unit = "us" if samples.has_unit else None
-        print(json.dumps(found | {"latency_unit": unit, "left_out": samples.notes} | answer.to_json(), indent=2))
+        print(
+            json.dumps(
+                found
+                | {"latency_unit": unit, "remarks": samples.remarks, "left_out": samples.notes}
+                | answer.to_json(),
+                indent=2,
+            )
+        )
     else:
         plain = not make_console().encoding.startswith("utf")
-        print("\n".join(fleet_lines(answer, samples.notes, plain=plain, has_details=details)))
+        print("\n".join(fleet_lines(answer, samples.notes, samples.remarks, plain=plain, has_details=details)))
     if answer.judged_drive_count or answer.hosts:
         return EXIT_OK
     print("nothing could be judged", file=sys.stderr)

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from drivelab.interop.samples.collected import Collected
 from drivelab.interop.samples.counters import Counters, is_counters
+from drivelab.interop.samples.date_order import SlashedDate, day_first_files, slashed_dates
 from drivelab.interop.samples.reports import is_report, read_report
-from drivelab.interop.samples.tables import read_table, table_in
+from drivelab.interop.samples.tables import dates_in_table, read_table, table_in
 from drivelab.interop.source_file import BYTES_MAX, source_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet import HostSeries
@@ -30,6 +31,8 @@ class Samples:
     ----------
     has_unit : bool
         Whether latencies are microseconds; otherwise nothing tells their unit.
+    remarks : tuple of str
+        How times were read that may be read otherwise.
     notes : dict of str to int
         What was left out, and how many of it.
     """
@@ -37,6 +40,7 @@ class Samples:
     hosts: tuple[HostSeries, ...]
     file_count: int
     has_unit: bool
+    remarks: tuple[str, ...]
     notes: dict[str, int]
 
 
@@ -56,27 +60,53 @@ def read_samples(paths: Sequence[Path], latency_unit: str = "") -> Samples:
         I501 to I506, I508, I510 to I512: a file that cannot be read, or what cannot be judged.
     """
     collected, counters = Collected(latency_unit), Counters()
-    seen: set[Path] = set()
+    files = _each_once(paths)
+    day_first, remarks = day_first_files({file: dates for file in files if (dates := _dates(file))})
     empty = []
+    for file, is_named in files.items():
+        try:
+            if not _read(file, collected, counters, is_named=is_named, is_day_first=file in day_first):
+                collected.note("files that hold no samples", 1)
+        except DrivelabError as error:
+            # the only file that is named says itself why it holds nothing
+            if error.code != "I505" or (is_named and len(paths) == 1):
+                raise
+            empty.append(file)
+    counters.hand_over(collected)
+    if empty:
+        more = f" and {len(empty) - _NAMED_MAX} more" if len(empty) > _NAMED_MAX else ""
+        collected.note(f"no sample in {', '.join(map(str, empty[:_NAMED_MAX]))}{more}", len(empty))
+    hosts = tuple(collected.hosts())
+    return Samples(hosts, len(files), collected.has_unit, tuple(remarks), collected.notes)
+
+
+def _each_once(paths: Sequence[Path]) -> dict[Path, bool]:
+    """All files that are read, and whether each is named itself."""
+    found: dict[Path, bool] = {}
+    seen: set[Path] = set()
     for path in paths:
         is_named = not path.is_dir()
         for file in [path] if is_named else _files_below(path):
             if (real := file.resolve()) in seen:
                 raise DrivelabError("I509", "it is named twice", where=str(file))
             seen.add(real)
-            try:
-                if not _read(file, collected, counters, is_named=is_named):
-                    collected.note("files that hold no samples", 1)
-            except DrivelabError as error:
-                # the only file that is named says itself why it holds nothing
-                if error.code != "I505" or (is_named and len(paths) == 1):
-                    raise
-                empty.append(file)
-    counters.hand_over(collected)
-    if empty:
-        more = f" and {len(empty) - _NAMED_MAX} more" if len(empty) > _NAMED_MAX else ""
-        collected.note(f"no sample in {', '.join(map(str, empty[:_NAMED_MAX]))}{more}", len(empty))
-    return Samples(tuple(collected.hosts()), len(seen), collected.has_unit, collected.notes)
+            found[file] = is_named
+    return found
+
+
+def _dates(path: Path) -> set[SlashedDate]:
+    """The dates with slashes of a file whose beginning has any."""
+    try:
+        text = _begin(path, _HEAD_BYTES).decode("utf-8-sig", errors="replace")
+        if not slashed_dates(text) or is_counters(text):
+            return set()
+        if is_report(text):
+            return slashed_dates(_begin(path, BYTES_MAX + 1).decode("utf-8", errors="replace"))
+        table = None if text.lstrip().startswith("{") else table_in(text)
+        return dates_in_table(path, table) if table is not None else set()
+    except DrivelabError:
+        # reading it says so again, in its turn
+        return set()
 
 
 def _files_below(directory: Path) -> Iterator[Path]:
@@ -96,20 +126,20 @@ def _ending(path: Path) -> str:
     return Path(path.stem).suffix.lower() if path.suffix.lower() in _PACKED else path.suffix.lower()
 
 
-def _read(path: Path, collected: Collected, counters: Counters, *, is_named: bool) -> bool:
+def _read(path: Path, collected: Collected, counters: Counters, *, is_named: bool, is_day_first: bool) -> bool:
     """Take the samples of a file; False where it holds none and was not named itself."""
     place = _place(path)
     head = _begin(path, _HEAD_BYTES)
     text = head.decode("utf-8-sig", errors="replace")
     if is_report(text):
-        read_report(source_of(path, _begin(path, BYTES_MAX + 1)).source, place, collected)
+        read_report(source_of(path, _begin(path, BYTES_MAX + 1)).source, place, collected, is_day_first=is_day_first)
         return True
     if is_counters(text):
         counters.read(source_of(path, _begin(path, BYTES_MAX + 1)).source, place)
         return True
     table = None if text.lstrip().startswith("{") else table_in(text)
     if table is not None:
-        read_table(path, table, place, collected)
+        read_table(path, table, place, collected, is_day_first=is_day_first)
         return True
     if not is_named:
         return False

@@ -19,7 +19,7 @@ from drivelab.model.errors import DrivelabError
 _DAY_S = 86_400
 _MACHINE = re.compile(r"^Linux \S+ \(([^)]+)\)\s+(\S+)", re.MULTILINE)
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d(?: [AP]M)?")
-
+# host, time, drive and numbers
 Row = tuple[str, int, str, Mapping[str, float]]
 
 
@@ -28,13 +28,17 @@ def is_report(head: str) -> bool:
     return '"sysstat"' in head or sysstat.is_report(head)
 
 
-def read_report(source: SourceText, place: tuple[str, str], collected: Collected) -> None:
+def read_report(
+    source: SourceText, place: tuple[str, str], collected: Collected, *, is_day_first: bool = False
+) -> None:
     """Take the latency and the throughput of each drive in each report.
 
     Parameters
     ----------
     place : (cluster, host)
         Where the drives are, as far as the report does not name its host.
+    is_day_first : bool
+        Of dates with slashes.
 
     Raises
     ------
@@ -42,7 +46,7 @@ def read_report(source: SourceText, place: tuple[str, str], collected: Collected
         I502 to I504: it cannot be read. I510: reports without times, or without a latency.
     """
     is_json = source.text.lstrip().startswith("{")
-    rows = list(_json_rows(source, place[1]) if is_json else _text_rows(source, place[1]))
+    rows = list((_json_rows if is_json else _text_rows)(source, place[1], is_day_first))
     if not rows:
         raise DrivelabError("I505", "there is no report of a drive in it", where=source.name)
     if all(when < 0 for _, when, _, _ in rows):
@@ -82,11 +86,11 @@ def _throughput(row: Mapping[str, float]) -> float:
     return sum(row[name] * factor for name, factor in factors.items()) if factors else float("nan")
 
 
-def _text_rows(source: SourceText, host: str) -> Iterator[Row]:
+def _text_rows(source: SourceText, host: str, is_day_first: bool) -> Iterator[Row]:
     """Host, time, drive and numbers of what is printed as text."""
     machine = _MACHINE.search(source.text)
     host = machine[1] if machine else host
-    date_s = seconds_of_text(f"{machine[2]} 00:00:00") if machine else -1
+    date_s = seconds_of_text(f"{machine[2]} 00:00:00", is_day_first=is_day_first) if machine else -1
     is_sar = re.search(r"^\S*.*\bDEV\s+tps\b", source.text, re.MULTILINE) is not None
     rows = list(sysstat.rows_of(source))
     last = 0
@@ -94,7 +98,7 @@ def _text_rows(source: SourceText, host: str) -> Iterator[Row]:
         if not is_sar and report == 0 and rows[-1][0] > 0:
             # since the boot
             continue
-        when = seconds_of_text(stamp)
+        when = seconds_of_text(stamp, is_day_first=is_day_first)
         if _TIME_OF_DAY.fullmatch(stamp):
             day_s = seconds_of_text(f"1970-01-02 {stamp}") % _DAY_S
             when = date_s + day_s if date_s >= 0 else -1
@@ -105,7 +109,7 @@ def _text_rows(source: SourceText, host: str) -> Iterator[Row]:
         yield host, when, drive, row
 
 
-def _json_rows(source: SourceText, otherwise: str) -> Iterator[Row]:
+def _json_rows(source: SourceText, otherwise: str, is_day_first: bool) -> Iterator[Row]:
     """Host, time, drive and numbers of the JSON of iostat and sadf."""
     try:
         document = json.loads(source.text)
@@ -114,7 +118,7 @@ def _json_rows(source: SourceText, otherwise: str) -> Iterator[Row]:
             statistics = host["statistics"]
             is_sadf = any(isinstance(one.get("timestamp"), dict) for one in statistics)
             for one in statistics if is_sadf else statistics[1:] or statistics:
-                when = seconds_of_text(_stamp(one.get("timestamp", "")))
+                when = seconds_of_text(_stamp(one.get("timestamp", "")), is_day_first=is_day_first)
                 for row in one.get("disk", []):
                     name = row.get("disk_device") or row.get("disk-device") or ""
                     yield str(host.get("nodename") or otherwise), when, str(name), _numbers(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pyarrow.csv as pa_csv
 
 from drivelab.interop.samples.collected import Collected
 from drivelab.interop.samples.columns import Columns, columns_of
+from drivelab.interop.samples.date_order import SlashedDate, slashed_dates
 from drivelab.interop.samples.times import NO_TIME, seconds_of_numbers, seconds_of_text
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet import Seconds
@@ -65,7 +67,21 @@ def table_in(head: str) -> Table | None:
     return Table(tuple(names), separator, columns, number, "," if has_commas else ".")
 
 
-def read_table(path: Path, table: Table, place: tuple[str, str], collected: Collected) -> None:
+def dates_in_table(path: Path, table: Table) -> set[SlashedDate]:
+    """The dates with slashes in its times; what cannot be read has none, and `read_table` says why."""
+    found: set[SlashedDate] = set()
+    if not table.columns.missing:
+        with contextlib.suppress(pa.ArrowInvalid, OSError, EOFError):
+            for batch in _batches(path, table, _BrokenLines()):
+                column = batch.column(table.columns.time)
+                if pa.types.is_string(column.type):
+                    found |= slashed_dates(" ".join({text[:10] for text in column.unique().to_pylist() if text}))
+    return found
+
+
+def read_table(
+    path: Path, table: Table, place: tuple[str, str], collected: Collected, *, is_day_first: bool = False
+) -> None:
     """Take the samples of a table.
 
     Parameters
@@ -74,6 +90,8 @@ def read_table(path: Path, table: Table, place: tuple[str, str], collected: Coll
         As `table_in` found it.
     place : (cluster, host)
         Where the drives are, as far as no column tells.
+    is_day_first : bool
+        Of dates with slashes.
 
     Raises
     ------
@@ -88,7 +106,9 @@ def read_table(path: Path, table: Table, place: tuple[str, str], collected: Coll
     try:
         for batch in _batches(path, table, broken):
             samples += batch.num_rows
-            _take(batch, table.columns, factor, place, path, collected)
+            where = f"{path}, column {table.columns.time}"
+            time_s = _seconds(batch.column(table.columns.time), where, is_day_first)
+            _take(batch, table.columns, time_s, factor, place, collected)
     except pa.ArrowInvalid as error:
         raise _unread(error, path) from None
     except (OSError, EOFError) as error:
@@ -171,10 +191,9 @@ def _unread(error: pa.ArrowInvalid, path: Path) -> DrivelabError:
 
 
 def _take(
-    batch: pa.RecordBatch, columns: Columns, factor: float, place: tuple[str, str], path: Path, into: Collected
+    batch: pa.RecordBatch, columns: Columns, time_s: Seconds, factor: float, place: tuple[str, str], into: Collected
 ) -> None:
     """Hand over the samples of a block, those of each host by themselves."""
-    time_s = _seconds(batch.column(columns.time), f"{path}, column {columns.time}")
     latency = _latency(batch, columns) * factor
     throughput = np.full(batch.num_rows, np.nan)
     if columns.throughput:
@@ -236,7 +255,7 @@ def _latency(batch: pa.RecordBatch, columns: Columns) -> npt.NDArray[np.float64]
     return found
 
 
-def _seconds(column: pa.Array, where: str) -> Seconds:
+def _seconds(column: pa.Array, where: str, is_day_first: bool) -> Seconds:
     """Seconds since 1970 of a column of numbers, times or texts."""
     if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         stamps = column.cast(pa.timestamp("s", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
@@ -248,7 +267,8 @@ def _seconds(column: pa.Array, where: str) -> Seconds:
         raise DrivelabError("I503", what, where=where, do="write seconds since 1970, or 2022-07-18 13:00:15")
     coded = column.dictionary_encode()
     seconds = np.array(
-        [seconds_of_text(text or "") for text in coded.dictionary.to_pylist()] or [NO_TIME], dtype=np.int64
+        [seconds_of_text(text or "", is_day_first=is_day_first) for text in coded.dictionary.to_pylist()] or [NO_TIME],
+        dtype=np.int64,
     )
     if (seconds < 0).all() and len(column) > column.null_count:
         example = coded.dictionary[0].as_py()

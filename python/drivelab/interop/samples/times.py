@@ -20,13 +20,15 @@ _DOTS = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{2,4})(.*)")
 _NOON = re.compile(r"(.*?)(\d\d)(:\d\d:\d\d\S*) ([AP])M")
 
 
-def seconds_of_text(text: str) -> int:
+def seconds_of_text(text: str, *, is_day_first: bool = False) -> int:
     """Seconds since 1970 of a date and a time; without a zone they are of UTC.
 
     Parameters
     ----------
     text : str
         ISO 8601, or as iostat and sar print them: ``07/18/2022 01:00:15 PM``, ``18.07.22 13:00:15``.
+    is_day_first : bool
+        Of a date with slashes, as its whole file has it: ``18/07/2022``.
 
     Returns
     -------
@@ -37,7 +39,7 @@ def seconds_of_text(text: str) -> int:
     if match := _NOON.fullmatch(plain):
         plain = f"{match[1]}{int(match[2]) % 12 + (12 if match[4] == 'P' else 0):02}{match[3]}"
     if match := _SLASHES.fullmatch(plain):
-        month, day = (match[1], match[2]) if int(match[1]) <= 12 else (match[2], match[1])
+        day, month = (match[1], match[2]) if is_day_first else (match[2], match[1])
         plain = f"{_year(match[3])}-{int(month):02}-{int(day):02}{match[4]}"
     elif match := _DOTS.fullmatch(plain):
         plain = f"{_year(match[3])}-{int(match[2]):02}-{int(match[1]):02}{match[4]}"

@@ -17,13 +17,22 @@ _NAMED_MAX = 4
 _REASONS_MAX = 3
 
 
-def fleet_lines(answer: FleetAnswer, notes: Mapping[str, int], *, plain: bool, has_details: bool = False) -> list[str]:
+def fleet_lines(
+    answer: FleetAnswer,
+    notes: Mapping[str, int],
+    remarks: Sequence[str] = (),
+    *,
+    plain: bool,
+    has_details: bool = False,
+) -> list[str]:
     """The answer in one sentence, a table of what is slow, and what limits it: 25 lines at most, without details.
 
     Parameters
     ----------
     notes : mapping of str to int
         What of the files was left out, and how many of it.
+    remarks : sequence of str
+        How times were read that may be read otherwise.
     """
     several = len({one.cluster for one in (*answer.drives, *answer.hosts)}) > 1
     slow = [*answer.drives, *answer.hosts]
@@ -33,7 +42,7 @@ def fleet_lines(answer: FleetAnswer, notes: Mapping[str, int], *, plain: bool, h
         if len(slow) > _ROWS_MAX and not has_details:
             lines.append(f"and {len(slow) - _ROWS_MAX} more: --details")
     lines.append("")
-    for text in _remarks(answer, notes):
+    for text in [*remarks[:_REASONS_MAX], *_remarks(answer, notes)]:
         lines += wrapped(f"- {text}", WIDTH, plain, "  ")
     if has_details:
         lines += ["", *(line for text in _details(answer) for line in wrapped(text, WIDTH, plain, "    "))]
