@@ -1,4 +1,4 @@
-"""Times that may be read in two ways: the order of day and month."""
+"""Times that may be read in two ways: the order of day and month, and clocks without a zone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.interop.samples.read import Samples, read_samples
+from drivelab.interop.samples.times import has_zone
 from drivelab.model.errors import DrivelabError
 
 DAY_FIRST, MONTH_FIRST = "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S"
@@ -140,3 +141,35 @@ def test_sar_goes_on_after_midnight_of_a_day_that_is_written_first(tmp_path: Pat
     path = tmp_path / "sar.txt"
     path.write_text("\n".join(["Linux 6.1.0 (s8) \t30/11/26 \t_x86_64_\t(4 CPU)", "", head, *lines, ""]))
     assert first_and_last(read_samples([path])) == [("2026-11-30", "2026-12-01")]
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%dT%H:%M:%S", MONTH_FIRST])
+def test_hosts_hours_apart_without_a_zone_are_told(tmp_path: Path, form: str) -> None:
+    clocks = {"h0": 0.0, "h1": 5.5, "h2": -5.0}
+    samples = read_samples([table(tmp_path / "a.csv", "2026-11-20", form, hosts=clocks)])
+    (remark,) = samples.remarks
+    assert "begin and end up to 10 h 30 min apart (h2 first, h1 last), and times carry no zone" in remark
+
+
+def test_clocks_with_a_zone_and_hosts_that_only_begin_later_are_not_told(tmp_path: Path) -> None:
+    clocks = {"h0": 0.0, "h1": 5.0}
+    zoned = table(tmp_path / "a.csv", "2026-11-20", "%Y-%m-%dT%H:%M:%SZ", hosts=clocks)
+    assert read_samples([zoned]).remarks == ()
+    lines = table(tmp_path / "b.csv", "2026-11-20", "%Y-%m-%dT%H:%M:%S", hosts=dict.fromkeys(clocks, 0.0)).read_text()
+    late = tmp_path / "c.csv"
+    late.write_text("\n".join(line for line in lines.splitlines() if not ("h1" in line and "-20T0" in line)))
+    assert read_samples([late]).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("2026-11-12T13:00:15Z", True),
+        ("2026-11-12 13:00:15+01:00", True),
+        ("2026-11-12 13:00:15 UTC", True),
+        ("2026-11-12 13:00:15", False),
+        ("2026-11-12", False),
+    ],
+)
+def test_a_time_tells_its_zone_or_not(text: str, is_told: bool) -> None:
+    assert has_zone(text) is is_told

@@ -39,10 +39,13 @@ class Collected:
         Unit that latencies have where a file does not tell it; empty is not known.
     notes : dict of str to int
         What was left out, and how many of it.
+    without_zone : set of (cluster, host)
+        Hosts with times that tell no zone.
     """
 
     unit: str = ""
     notes: dict[str, int] = field(default_factory=dict)
+    without_zone: set[tuple[str, str]] = field(default_factory=set)
     _hosts: dict[tuple[str, str], _Host] = field(default_factory=dict)
     _units: dict[str, str] = field(default_factory=dict)
 

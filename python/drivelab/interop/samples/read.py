@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from drivelab.interop.samples.clocks import clock_remarks
 from drivelab.interop.samples.collected import Collected
 from drivelab.interop.samples.counters import Counters, is_counters
 from drivelab.interop.samples.date_order import SlashedDate, day_first_files, slashed_dates
@@ -77,6 +78,7 @@ def read_samples(paths: Sequence[Path], latency_unit: str = "") -> Samples:
         more = f" and {len(empty) - _NAMED_MAX} more" if len(empty) > _NAMED_MAX else ""
         collected.note(f"no sample in {', '.join(map(str, empty[:_NAMED_MAX]))}{more}", len(empty))
     hosts = tuple(collected.hosts())
+    remarks += clock_remarks(hosts, collected.without_zone)
     return Samples(hosts, len(files), collected.has_unit, tuple(remarks), collected.notes)
 
 

@@ -19,6 +19,9 @@ from drivelab.model.errors import DrivelabError
 _DAY_S = 86_400
 _MACHINE = re.compile(r"^Linux \S+ \(([^)]+)\)\s+(\S+)", re.MULTILINE)
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d(?: [AP]M)?")
+# as ISO 8601 has it, in text and in JSON
+_ZONED_STAMP = re.compile(r"\d\d:\d\d:\d\d(Z|[+-]\d\d)|\"utc\": *1")
+
 # host, time, drive and numbers
 Row = tuple[str, int, str, Mapping[str, float]]
 
@@ -59,7 +62,10 @@ def read_report(
     factor = collected.latency_factor("ms", source.name)
     # the folders tell a cluster where they tell the host
     clusters = {host: place[0] if host == place[1] else "" for host, *_ in rows}
+    is_zoned = _ZONED_STAMP.search(source.text) is not None
     for host, cluster in clusters.items():
+        if not is_zoned:
+            collected.without_zone.add((cluster, host))
         own = [place_ for place_, row in enumerate(rows) if row[0] == host]
         names = list(dict.fromkeys(rows[one][2] for one in own))
         collected.add(

@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 from drivelab.interop.samples.collected import Collected
 from drivelab.interop.samples.columns import Columns, columns_of
 from drivelab.interop.samples.date_order import SlashedDate, slashed_dates
-from drivelab.interop.samples.times import NO_TIME, seconds_of_numbers, seconds_of_text
+from drivelab.interop.samples.times import NO_TIME, has_zone, seconds_of_numbers, seconds_of_text
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet import Seconds
 
@@ -200,6 +200,7 @@ def _take(
         throughput = sum(
             (_floats(batch, name) * by for name, by in columns.throughput.items()), np.zeros(batch.num_rows)
         )
+    is_zoned = _tells_zone(batch.column(columns.time))
     drives = batch.column(columns.drive)
     names = [str(name or "").strip() for name in drives.dictionary.to_pylist()]
     codes = _codes(drives)
@@ -218,6 +219,8 @@ def _take(
         first = rows[np.unique(codes[rows], return_index=True)[1]]
         told = {names[codes[row]]: " ".join(filter(None, (text[of[row]] for text, of in roles))) for row in first}
         where = (clusters[int(code) // len(hosts)], hosts[int(code) % len(hosts)])
+        if not is_zoned:
+            into.without_zone.add(where)
         into.add(where, (names, codes[rows]), told, time_s[rows], latency[rows], throughput[rows])
 
 
@@ -253,6 +256,13 @@ def _latency(batch: pa.RecordBatch, columns: Columns) -> npt.NDArray[np.float64]
     found = np.full(batch.num_rows, np.nan)
     np.divide(spent, count, out=found, where=count > 0)
     return found
+
+
+def _tells_zone(column: pa.Array) -> bool:
+    """Whether times are seconds since 1970, or tell how far they are from UTC, by the first of them."""
+    if pa.types.is_string(column.type):
+        return has_zone(column[0].as_py() or "") if len(column) else True
+    return not pa.types.is_date(column.type) and getattr(column.type, "tz", "") is not None
 
 
 def _seconds(column: pa.Array, where: str, is_day_first: bool) -> Seconds:

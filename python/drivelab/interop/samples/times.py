@@ -17,6 +17,7 @@ NO_TIME = -1
 _COUNTS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{2,4})(.*)")
 _DOTS = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{2,4})(.*)")
+_ZONE = re.compile(r"(Z|UTC|\d[+-]\d\d:?(\d\d)?)\s*$")
 _NOON = re.compile(r"(.*?)(\d\d)(:\d\d:\d\d\S*) ([AP])M")
 
 
@@ -48,6 +49,11 @@ def seconds_of_text(text: str, *, is_day_first: bool = False) -> int:
     except ValueError:
         return NO_TIME
     return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+
+
+def has_zone(text: str) -> bool:
+    """Whether a time tells how far it is from UTC."""
+    return ":" in text and _ZONE.search(text) is not None
 
 
 def _year(digits: str) -> str:
