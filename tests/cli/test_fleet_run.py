@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from drivelab.cli.fleet_options import reach_of
 from drivelab.cli.main import run
 from drivelab.fleet.record import new_fleet
 from drivelab.model.fleet_hosts import HostEntry
-from drivelab.model.fleet_plan import FleetItem, FleetWork
+from drivelab.model.fleet_plan import FleetItem, FleetWork, ItemPlan
 
 
 @pytest.fixture
@@ -83,6 +85,25 @@ def test_a_fleet_that_lies_elsewhere_is_called_by_its_directory(
     for typed, called in ((fleet.name, fleet.name), ("copy", str(tmp_path / "runs" / "copy"))):
         assert run(["fleet", "status", typed]) == 1
         assert capsys.readouterr().out.splitlines()[-1] == f"go on: drivelab fleet resume {called}"
+
+
+def test_how_to_go_on_names_the_list_and_how_hosts_are_reached(hosts: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(**known: Any) -> str:
+        plan = ItemPlan(refused="C201: nobody listed it")
+        item = FleetItem("one/S1", "one", "/dev/sda", state="failed", reason="C201: nobody listed it", plan=plan)
+        fleet = new_fleet(FleetWork("run", experiment="small"), {"one": HostEntry()}, **known).with_items([item])
+        fleet.keep()
+        assert run(["fleet", "status", fleet.name]) == 1
+        return capsys.readouterr().out.splitlines()[-1].removeprefix(f"go on: drivelab fleet resume {fleet.name}")
+
+    assert told() == " --erase-list FILE"
+    assert told(erase_list=Path("lists/my list.txt")) == " --erase-list 'lists/my list.txt'"
+    reach = reach_of(scheduler="tls://10.0.0.1:8786", keys=Path("my keys"), join_within="10min")
+    options = "--scheduler tls://10.0.0.1:8786 --keys 'my keys' --join-within 10min"
+    assert told(erase_list=Path("e"), options=reach.to_go_on(False)) == f" --erase-list e {options}"
+    slurm = reach_of(slurm=True, listen="eth0", deadline="24h", silent_for="1min")
+    assert slurm.to_go_on(True) == ("--slurm", "--listen", "eth0", "--silent-for", "1min", "--no-gather")
+    assert reach_of().to_go_on(False) == ()
 
 
 def test_a_list_may_name_hosts_that_are_not_meant_now(

@@ -48,6 +48,6 @@ def command(
     if need is not None:
         load_need(need)
     words = [*(["--for", need] if need else []), *(["--quick"] if quick else [])]
-    book = FleetBook(new_fleet(FleetWork("check", tuple(words)), known, out))
+    book = FleetBook(new_fleet(FleetWork("check", tuple(words)), known, out, options=reach.to_go_on(no_gather)))
     is_whole = sitting(book, reach, lambda conductor: conductor.measure(), gathers=not no_gather, as_json=as_json)
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)

@@ -100,6 +100,8 @@ class Reach:
         Whether srun starts them, and not ssh.
     join_s, item_s, silent_s : float
         How long joining, one drive, and silence may last.
+    typed : tuple of str
+        The options that say so, as they were typed; none where all is as it is without them.
     """
 
     listen: str | None
@@ -109,6 +111,11 @@ class Reach:
     join_s: float
     item_s: float
     silent_s: float
+    typed: tuple[str, ...] = ()
+
+    def to_go_on(self, no_gather: bool) -> tuple[str, ...]:
+        """What of the options of a command whoever goes on needs, too."""
+        return (*self.typed, *["--no-gather"] * no_gather)
 
 
 def reach_of(
@@ -137,7 +144,16 @@ def reach_of(
         do = "give both: --scheduler tls://ADDRESS:PORT --keys DIR"
         raise DrivelabError("U004", "--scheduler and --keys belong together", do=do)
     join_s, silent_s = patience(join_within, silent_for)
-    return Reach(listen, scheduler, keys, slurm, join_s, _seconds("--deadline", deadline, _S_MIN), silent_s)
+    said: dict[str, str | Path | None] = {"--listen": listen, "--scheduler": scheduler, "--keys": keys}
+    times = {
+        "--join-within": (join_within, JOIN),
+        "--deadline": (deadline, DEADLINE),
+        "--silent-for": (silent_for, SILENT),
+    }
+    said |= {option: text for option, (text, usual) in times.items() if text != usual}
+    typed = (*["--slurm"] * slurm, *(word for option, text in said.items() if text for word in (option, str(text))))
+    item_s = _seconds("--deadline", deadline, _S_MIN)
+    return Reach(listen, scheduler, keys, slurm, join_s, item_s, silent_s, typed)
 
 
 def reaching(function: Callable[..., int]) -> Callable[..., int]:

@@ -90,7 +90,8 @@ def command(
     work = FleetWork("run", tuple(options), *experiment_of(experiment))
     if dry_run:
         return _dry_run(work, known, reach, erasable, as_json=as_json)
-    book = FleetBook(new_fleet(work, known, out, is_part=len(known) < len(every)))
+    is_part, to_go_on = len(known) < len(every), reach.to_go_on(no_gather)
+    book = FleetBook(new_fleet(work, known, out, is_part=is_part, erase_list=erase_list, options=to_go_on))
     try:
         is_whole = sitting(
             book, reach, lambda one: one.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json

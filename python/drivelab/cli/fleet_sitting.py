@@ -135,11 +135,6 @@ def show_plan(fleet: FleetRecord, *, as_json: bool) -> int:
     return EXIT_OK if is_possible else EXIT_FAILED
 
 
-def how_to_go_on(fleet: FleetRecord) -> str:
-    """The command that has measured what is missing; what begins together is measured again as a whole."""
-    return fleet.command_line if fleet.work.begins_together else f"drivelab fleet resume {fleet.called}"
-
-
 def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = False, is_running: bool = False) -> int:
     """Print what became of a fleet; the exit code says whether all of it was measured."""
     from drivelab.report.terminal.fleet_run import fleet_run_lines
@@ -154,7 +149,7 @@ def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = Fal
             {name: (host.reason, host.notes) for name, host in fleet.hosts.items()},
             list(fleet.items.values()),
             plain=not console.encoding.startswith("utf"),
-            go_on="" if is_running else how_to_go_on(fleet),
+            go_on="" if is_running else fleet.how_to_go_on,
             can_compare=fleet.work.command == "run",
         )
         print("\n".join(lines))

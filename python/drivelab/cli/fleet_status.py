@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from drivelab.cli.fleet_options import FleetArgument, JsonOption
 from drivelab.cli.fleet_sitting import show_fleet
 from drivelab.fleet.record import open_fleet
@@ -22,9 +20,5 @@ def command(fleet: FleetArgument = "LAST", as_json: JsonOption = False) -> int:
     if not as_json:
         print(f"{found.name}{', which is being measured' if is_running else ''}")
     if not is_running:
-        found = found.with_items(
-            replace(item, state="cut_off", reason="the command that asked for it is gone")
-            for item in found.items.values()
-            if item.state == "measuring"
-        )
+        found = found.as_left()
     return show_fleet(found, as_json=as_json, is_running=is_running)

@@ -95,6 +95,10 @@ class FleetRecord:
         What was typed to begin it.
     is_part : bool
         Whether ``hosts.toml`` names more hosts.
+    erase_list : str
+        The file that lists what may be erased, as it was typed last; empty where none was.
+    options : tuple of str
+        What else was typed last that whoever goes on needs, too: how hosts are reached.
     """
 
     directory: Path
@@ -105,6 +109,8 @@ class FleetRecord:
     created_utc: str = ""
     command_line: str = ""
     is_part: bool = False
+    erase_list: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -116,6 +122,24 @@ class FleetRecord:
         """What commands find it by, as a shell takes it: its name where fleets are kept, else its directory."""
         directory = self.directory.absolute()
         return self.name if directory == (default_parent() / self.name).absolute() else shlex.quote(str(directory))
+
+    @property
+    def how_to_go_on(self) -> str:
+        """The command that measures what is missing; what begins together is measured again as a whole."""
+        if self.work.begins_together:
+            return self.command_line
+        missing = [item.plan for item in self.items.values() if item.plan is not None and item.state != "complete"]
+        erase_list = self.erase_list or ("FILE" if any(plan.is_not_listed for plan in missing) else "")
+        words = [*(("--erase-list", erase_list) if erase_list else ()), *self.options]
+        return " ".join(["drivelab fleet resume", self.called, *map(shlex.quote, words)])
+
+    def as_left(self) -> FleetRecord:
+        """The same when nobody works with it: what is measured in it is not asked for any more."""
+        return self.with_items(
+            replace(item, state="cut_off", reason="the command that asked for it is gone")
+            for item in self.items.values()
+            if item.state == "measuring"
+        )
 
     def with_items(self, items: Iterable[FleetItem]) -> FleetRecord:
         """The same with items that are new or changed."""
@@ -165,6 +189,8 @@ class FleetRecord:
             "created_utc": self.created_utc,
             "command_line": self.command_line,
             "is_part": self.is_part,
+            "erase_list": self.erase_list,
+            "options": list(self.options),
             "work": self.work.to_json(),
             "hosts": {name: host.to_json() for name, host in self.hosts.items()},
             "items": [item.to_json() for item in self.items.values()],
@@ -178,6 +204,8 @@ def new_fleet(
     *,
     command_line: str = "",
     is_part: bool = False,
+    erase_list: Path | None = None,
+    options: tuple[str, ...] = (),
 ) -> FleetRecord:
     """A fleet with a directory of its own, in which nothing is planned yet.
 
@@ -191,6 +219,10 @@ def new_fleet(
         What was typed to begin it.
     is_part : bool
         Whether there are more hosts than these.
+    erase_list : Path, optional
+        The file that lists what may be erased.
+    options : tuple of str
+        What else whoever goes on needs.
 
     Raises
     ------
@@ -205,7 +237,8 @@ def new_fleet(
     make_directory(directory)
     created = now.isoformat(timespec="milliseconds")
     known = {name: HostRecord(entry) for name, entry in hosts.items()}
-    fleet = FleetRecord(directory, name, work, known, {}, created, command_line, is_part)
+    listed = str(erase_list or "")
+    fleet = FleetRecord(directory, name, work, known, {}, created, command_line, is_part, listed, options)
     fleet.keep()
     return fleet
 
@@ -234,6 +267,8 @@ def open_fleet(typed: str) -> FleetRecord:
             str(stored["created_utc"]),
             str(stored.get("command_line", "")),
             bool(stored.get("is_part", False)),
+            str(stored.get("erase_list", "")),
+            tuple(map(str, stored.get("options", ()))),
         )
     except OSError as error:
         raise DrivelabError("F903", f"there is no fleet {typed}: {error.strerror}", where=str(directory)) from error
