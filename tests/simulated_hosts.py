@@ -37,16 +37,18 @@ GOLDEN_SERIAL = "S45P"
 BEGUN, ENDED = "begun", "ended"
 _JOINED_AT_ONCE = 8
 _LINES_OF_PROGRESS = 5
+_NOT_LISTED = {"code": "C201", "what": "nobody listed it", "do": "--erase it"}
 
 
 @dataclass(frozen=True)
 class SimulatedHost:
-    """A host, what goes wrong with it, and how long its measurements take."""
+    """A host, what goes wrong with it, how long its measurements take, and whether they erase its drive."""
 
     name: str
     home: str
     work_s: float
     fault: Fault = ""
+    is_erased: bool = False
 
     @property
     def serial(self) -> str:
@@ -79,8 +81,11 @@ class SimulatedCommands:
         if words[0] == "drives":
             return Ended(0, {"drives": [_drive(life.host.serial)]}, "")
         assert words[0] == "run", words
+        refused = [_NOT_LISTED] if life.host.is_erased and "--erase" not in words else []
         if "--dry-run" in words:
-            return Ended(0, {"targets": [], "expected_ns": 0, "bytes_written": 0}, "")
+            return Ended(0, {"targets": [], "refused": refused, "expected_ns": 0, "bytes_written": 0}, "")
+        if refused:
+            return Ended(3, {}, ": ".join(map(_NOT_LISTED.__getitem__, ("code", "what"))))
         assert tell is not None
         return await _measured(life, Path(words[words.index("--out") + 1]), tell)
 

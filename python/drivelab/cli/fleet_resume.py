@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from drivelab.cli.fleet_options import (
     EraseListOption,
@@ -38,16 +39,23 @@ def command(
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import open_fleet, unfinished_fleet
 
-    book = FleetBook(open_fleet(fleet) if fleet else unfinished_fleet(_leave_out))
-    print(f"going on with {book.fleet.called}", file=sys.stderr)
-    hosts = book.fleet.hosts
-    erasable = load_erase_list(erase_list, None if book.fleet.is_part else hosts, chosen=hosts)
-    if book.fleet.work.begins_together:
+    found = open_fleet(fleet) if fleet else unfinished_fleet(_leave_out)
+    print(f"going on with {found.called}", file=sys.stderr)
+    erasable = load_erase_list(erase_list, None if found.is_part else found.hosts, chosen=found.hosts)
+    if found.work.begins_together:
         what = "what begins at one moment on all hosts cannot go on, and is measured again as a whole"
-        raise DrivelabError("F903", what, where=book.fleet.called, do=book.fleet.command_line)
-    is_whole = sitting(
-        book, reach, lambda conductor: conductor.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
-    )
+        raise DrivelabError("F903", what, where=found.called, do=found.how_to_go_on)
+    listed, options = str(erase_list or found.erase_list), reach.to_go_on(no_gather) or found.options
+    book = FleetBook(replace(found.as_left(), erase_list=listed, options=options))
+    try:
+        is_whole = sitting(
+            book, reach, lambda one: one.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
+        )
+    except DrivelabError as error:
+        if error.code == "F902":
+            # nothing has begun: all is as it was
+            found.keep()
+        raise
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
 
 

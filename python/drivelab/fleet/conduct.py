@@ -177,11 +177,16 @@ class Conductor:
                 self.change(item.key, state="cut_off", reason=reason)
 
     async def _measure_host(self, name: str) -> None:
+        known = {item.key for item in self.book.items_of(name)}
         for planned in await self.foresee_host(name):
             item = self.book.fleet.items[planned]
-            if item.state != "complete":
+            if planned in known and item.plan is not None and item.plan.is_not_listed:
+                # who only forgot the list has not learned why it is missing
+                await self._look_at_item(item, is_known=True)
+            elif item.state != "complete":
                 async with self._drives.setdefault(item.identity or planned, asyncio.Lock()):
-                    item = await self.measure_item(item)
+                    await self.measure_item(item)
+            item = self.book.fleet.items[planned]
             if self.manner.gathers:
                 await self.gather_item(item)
 
@@ -286,14 +291,18 @@ class Conductor:
 
     async def _gather_host(self, name: str) -> None:
         for item in self.book.items_of(name):
-            if item.state != "complete":
-                answer = await self.centre.ask(
-                    name, host_tasks.outcome, self.book.fleet.name, item.key, within_s=_ASK_WITHIN_S
-                )
-                # a failure is known from what its command said: the host has kept nothing of it
-                if answer["state"] == "complete" or item.state != "failed":
-                    self.change(item.key, **answer)
+            # a failure is known from what its command said: the host has kept nothing of it
+            await self._look_at_item(item, is_known=item.state == "failed")
             await self.gather_item(self.book.fleet.items[item.key])
+
+    async def _look_at_item(self, item: FleetItem, *, is_known: bool) -> None:
+        """Note what lies on its host of an item; where it is known why it is missing, only that it is not."""
+        if item.state != "complete":
+            answer = await self.centre.ask(
+                item.host, host_tasks.outcome, self.book.fleet.name, item.key, within_s=_ASK_WITHIN_S
+            )
+            if answer["state"] == "complete" or not is_known:
+                self.change(item.key, **answer)
 
     def change(self, key: str, **changes: Any) -> FleetItem:
         """Change an item, and tell of it."""

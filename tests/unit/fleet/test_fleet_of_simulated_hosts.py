@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import resource
+import shlex
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from drivelab.fleet.book import FleetBook
-from drivelab.fleet.record import FleetRecord, HostRecord
+from drivelab.fleet.record import FleetRecord, HostRecord, open_fleet
 from drivelab.fleet.session import Listening, sit
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
@@ -89,6 +91,7 @@ def test_who_goes_on_refuses_a_line_that_means_no_drive_as_who_begins_does(tmp_p
     hosts = made_up_hosts(tmp_path, 2, work_s=0.1, failing=2, kinds=("fails",))
     fleet = SimulatedFleet(tmp_path, hosts)
     first = fleet.ask(*RUN, str(fleet.file), **PATIENT)
+    before = open_fleet(first.document["directory"])
     repaired = [SimulatedHost(host.name, host.home, host.work_s) for host in hosts]
     listed = tmp_path / "erase.txt"
     again = ("resume", first.document["directory"], "--erase-list", str(listed))
@@ -98,8 +101,30 @@ def test_who_goes_on_refuses_a_line_that_means_no_drive_as_who_begins_does(tmp_p
     error = json.loads(asked.complaints.splitlines()[-1])["error"]
     assert (error["code"], error["what"]) == ("F902", "no drive is meant by S-nobody of the erase list")
     assert [count_of(host, BEGUN) for host in hosts] == [1, 1]
+    assert open_fleet(first.document["directory"]) == before
     listed.write_text(f"{hosts[0].serial}\n")
     done = fleet.ask(*again, hosts=repaired, **PATIENT)
+    assert done.exit_code == 0, done.complaints
+
+
+def test_who_goes_on_without_the_list_changes_nothing_of_what_is_known(tmp_path: Path) -> None:
+    """Of three hosts one is measured, one leaves, and one fails: why is what stays known until the list is named."""
+    made = made_up_hosts(tmp_path, 3, work_s=0.1, failing=2, kinds=("leaves", "fails"))
+    hosts = [replace(host, is_erased=True) for host in made]
+    fleet = SimulatedFleet(tmp_path, hosts)
+    listed = tmp_path / "my list.txt"
+    listed.write_text("".join(f"{host.serial}\n" for host in hosts))
+    first = fleet.ask(*RUN, str(fleet.file), "--erase-list", str(listed), **PATIENT)
+    known = [fleet.state_of(host, first) for host in hosts]
+    assert {state for state, _ in known} == {"complete", "cut_off", "failed"}
+    repaired = [replace(host, fault="") for host in hosts]
+    again = ("resume", first.document["directory"])
+    refused = fleet.ask(*again, hosts=repaired, **PATIENT)
+    assert refused.exit_code == 1, refused.complaints
+    assert [fleet.state_of(host, refused) for host in hosts] == known
+    assert [count_of(host, BEGUN) for host in hosts] == [1, 1, 1]
+    _, _, _, *words = shlex.split(open_fleet(first.document["directory"]).how_to_go_on)
+    done = fleet.ask("resume", *words[: words.index("--scheduler")], hosts=repaired, **PATIENT)
     assert done.exit_code == 0, done.complaints
 
 
