@@ -18,7 +18,7 @@ from drivelab.cli.fleet_options import (
     Reach,
     reaching,
 )
-from drivelab.cli.fleet_sitting import exit_of, fleet_json, show_fleet, sitting
+from drivelab.cli.fleet_sitting import begin, exit_of, fleet_json, show_fleet
 from drivelab.fleet.erase_list import EraseList, load_erase_list
 from drivelab.fleet.hosts import chosen_hosts, load_hosts
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
@@ -64,7 +64,7 @@ def command(
         erasable = EraseList()
     work = FleetWork("io", (*(options or ()), "--start-when-told"))
     book = FleetBook(new_fleet(work, known, out, command_line=shlex.join(["drivelab", *sys.argv[1:]])))
-    is_whole = sitting(book, reach, measure_together, erase_list=erasable, gathers=True, as_json=as_json)
+    is_whole = begin(book, reach, measure_together, erasable, gathers=True, as_json=as_json)
     fleet = book.fleet
     done = [item for item in fleet.items.values() if item.gathered]
     # imported here: what reads runs is large

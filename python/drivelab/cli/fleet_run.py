@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from drivelab.cli.fleet_options import (
     chosen_seed,
     reaching,
 )
-from drivelab.cli.fleet_sitting import show_fleet, show_plan, sitting
+from drivelab.cli.fleet_sitting import begin, show_fleet, show_plan, sitting
 from drivelab.cli.job_file import is_job_file
 from drivelab.cli.run_options import (
     ExperimentArgument,
@@ -34,7 +34,6 @@ from drivelab.cli.run_options import (
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
 from drivelab.fleet.erase_list import EraseList, load_erase_list
 from drivelab.fleet.hosts import chosen_hosts, load_hosts
-from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.plan.narrow import narrowed
@@ -92,15 +91,7 @@ def command(
         return _dry_run(work, known, reach, erasable, as_json=as_json)
     is_part, to_go_on = len(known) < len(every), reach.to_go_on(no_gather)
     book = FleetBook(new_fleet(work, known, out, is_part=is_part, erase_list=erase_list, options=to_go_on))
-    try:
-        is_whole = sitting(
-            book, reach, lambda one: one.measure(), erase_list=erasable, gathers=not no_gather, as_json=as_json
-        )
-    except DrivelabError as error:
-        if error.code == "F902":
-            # nothing has begun: there is nothing to go on with
-            book.fleet.remove()
-        raise
+    is_whole = begin(book, reach, lambda one: one.measure(), erasable, gathers=not no_gather, as_json=as_json)
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
 
 
@@ -113,9 +104,14 @@ def _dry_run(
 
     known = {name: HostRecord(entry) for name, entry in hosts.items()}
     book = FleetBook(FleetRecord(Path(), "dry-run", work, known), keeps=False)
-    if not sitting(book, reach, lambda one: one.foresee(), erase_list=erasable, announces=False):
+    unknown: list[str] = []
+
+    def announce(_hosts: Sequence[str], lines: Sequence[str]) -> None:
+        unknown.extend(lines)
+
+    if not sitting(book, reach, lambda one: one.foresee(), erase_list=erasable, announce=announce):
         raise KeyboardInterrupt
-    return show_plan(book.fleet, as_json=as_json)
+    return show_plan(book.fleet, unknown, as_json=as_json)
 
 
 def _switches(quick: bool, skip_unavailable: bool, trace: bool) -> tuple[tuple[str, bool], ...]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from drivelab.cli.fleet_live import telling
 from drivelab.cli.fleet_options import Reach
-from drivelab.model.errors import EXIT_FAILED, EXIT_OK
+from drivelab.model.errors import EXIT_FAILED, EXIT_OK, DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork, seen_by_several
 from drivelab.streams import make_console
@@ -23,16 +23,29 @@ if TYPE_CHECKING:
     from drivelab.fleet.record import FleetRecord
 
 SCHEMA = 1
+Work = Callable[["Conductor"], Awaitable[None]]
+Announce = Callable[[Sequence[str], Sequence[str]], None]
+
+
+def begin(book: FleetBook, reach: Reach, work: Work, erase_list: EraseList, *, gathers: bool, as_json: bool) -> bool:
+    """Sit down with a fleet for the first time, as `sitting` does; one that is refused leaves nothing behind."""
+    try:
+        return sitting(book, reach, work, erase_list=erase_list, gathers=gathers, as_json=as_json)
+    except DrivelabError as error:
+        if error.code == "F902":
+            # nothing has begun: there is nothing to go on with
+            book.fleet.remove()
+        raise
 
 
 def sitting(
     book: FleetBook,
     reach: Reach,
-    work: Callable[[Conductor], Awaitable[None]],
+    work: Work,
     *,
     erase_list: EraseList | None = None,
     gathers: bool = False,
-    announces: bool = True,
+    announce: Announce | None = None,
     as_json: bool = False,
 ) -> bool:
     """Sit down with a fleet and do something; whether it was done to its end.
@@ -47,8 +60,8 @@ def sitting(
         What may be erased.
     gathers : bool
         Whether runs are brought here.
-    announces : bool
-        Whether it is told what is going to be done, before it is.
+    announce : callable, optional
+        Told what is going to be done, before it is, as `Manner.announce`; without it the user is.
     as_json : bool
         Whether progress is JSON.
 
@@ -76,8 +89,7 @@ def sitting(
     times = reach.join_s, reach.item_s, reach.silent_s
     with telling(book, as_json=as_json) as teller:
         listed = erase_list or EraseList()
-        announce = teller.announce if announces else lambda _hosts, _lines: None
-        manner = Manner(listening.host_keys, words, *times, listed, gathers, teller.tell, announce)
+        manner = Manner(listening.host_keys, words, *times, listed, gathers, teller.tell, announce or teller.announce)
         return sit(book, listening, manner, work)
 
 
@@ -118,19 +130,30 @@ def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = Fal
     return EXIT_OK if is_running or fleet.is_whole else EXIT_FAILED
 
 
-def show_plan(fleet: FleetRecord, *, as_json: bool) -> int:
-    """Print what a fleet would do; the exit code says whether all of it can be done."""
+def show_plan(fleet: FleetRecord, unknown_lines: Sequence[str], *, as_json: bool) -> int:
+    """Print what a fleet would do; the exit code says whether all of it can be done.
+
+    Parameters
+    ----------
+    fleet : FleetRecord
+        With the plans of its items.
+    unknown_lines : sequence of str
+        Lines of the erase list that mean no drive of the hosts that have answered, and may mean one of others.
+    as_json : bool
+        Whether it is JSON.
+    """
     from drivelab.report.terminal.fleet_plan import fleet_plan_lines
 
     items = list(fleet.items.values())
     reasons = {name: host.reason for name, host in fleet.hosts.items() if host.reason}
     if as_json:
         told = fleet.to_json()
-        print(json.dumps({"schema": SCHEMA} | {key: told[key] for key in ("work", "hosts", "items")}, indent=2))
+        kept = {key: told[key] for key in ("work", "hosts", "items")}
+        print(json.dumps({"schema": SCHEMA, **kept, "lines_not_known": list(unknown_lines)}, indent=2))
     else:
         notes = {name: host.notes for name, host in fleet.hosts.items()}
-        for line in fleet_plan_lines(items, reasons, notes, plain=not make_console().encoding.startswith("utf")):
-            print(line)
+        plain = not make_console().encoding.startswith("utf")
+        print("\n".join(fleet_plan_lines(items, reasons, notes, unknown_lines, plain=plain)))
     is_possible = bool(items) and not reasons and not any(item.plan and item.plan.refused for item in items)
     return EXIT_OK if is_possible else EXIT_FAILED
 

@@ -134,6 +134,12 @@ def test_a_dry_run_touches_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     asked = fleet.ask(*RUN, str(fleet.file), "--dry-run", **PATIENT)
     assert asked.exit_code == 0, asked.complaints
     assert [item["plan"]["refused"] for item in asked.document["items"]] == [""] * 3
+    listed = tmp_path / "erase.txt"
+    listed.write_text(f"{hosts[0].serial}\nS-nobody\n")
+    words = ("--dry-run", "--host", hosts[0].name, "--erase-list", str(listed))
+    one = fleet.ask(*RUN, str(fleet.file), *words, hosts=hosts[:1], **PATIENT)
+    # it may be the serial of a drive of a host that is not asked
+    assert (one.exit_code, one.document["lines_not_known"]) == (0, ["S-nobody"]), one.complaints
     assert sum(count_of(host, BEGUN) for host in hosts) == 0
     assert not (tmp_path / "runs").exists()
 

@@ -95,6 +95,10 @@ def _reasons(
         hosts = counted(len({item.host for item in missing}), "host")
         them = f"{counted(len(missing), 'drive')} on {hosts}"
         yield f"consent is missing for {them}: to have them erased, list {_some([_line_of(one) for one in missing])}"
+    if unknown_lines:
+        # serials first: what names a host that is not asked is no mistake
+        shown = sorted(unknown_lines, key=lambda line: ":" in line)
+        yield f"{_some(shown)} of the erase list: no drive of the hosts that have answered"
     for name, reason in reasons.items():
         found.setdefault(reason, []).append(name)
     for name, of_host in notes.items():
@@ -104,8 +108,6 @@ def _reasons(
         yield f"{_some(keys)}: {reason}"
     for keys in seen_by_several(items).values():
         yield f"{names_in_words(keys)} are one drive: it is measured from one host after the other"
-    if unknown_lines:
-        yield f"{_some(unknown_lines)} of the erase list: no drive of the hosts that have answered"
 
 
 def _line_of(item: FleetItem) -> str:

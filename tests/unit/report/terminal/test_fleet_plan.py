@@ -45,11 +45,18 @@ def test_missing_consents_are_counted_once_with_the_lines_that_would_be_one() ->
         "",
         "- consent is missing for 2 drives on 2 hosts: to have them erased, list",
         "  elm:loop2, S7+contents",
+        "- S9 of the erase list: no drive of the hosts that have answered",
         "- oak/sdb: C202: sdb is mounted on /",
         "- ash: it has left",
         "- elm: a note",
-        "- S9 of the erase list: no drive of the hosts that have answered",
     ]
+
+
+def test_a_serial_that_means_no_drive_is_told_before_what_names_hosts_that_are_not_asked() -> None:
+    unknown = [*(f"ash:loop{number}" for number in range(10)), "S9"]
+    refused = [item(f"host{number}", "S1", refused=f"S502: {number}") for number in range(20)]
+    told = fleet_plan_lines(refused, {}, {}, unknown, plain=True)
+    assert "- S9, ash:loop0, ash:loop1 and 8 more of the erase list: no drive of the hosts" in told
 
 
 def test_long_lists_end() -> None:
