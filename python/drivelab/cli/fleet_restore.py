@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -44,7 +45,22 @@ def command(
         documents = {name: answer["document"] for name, answer in answers.items()}
         print(json.dumps({"schema": SCHEMA, "hosts": documents, "not_restored": reasons}, indent=2))
     else:
-        print(f"{counted(len(answers) - sum(name in answers for name in reasons), 'host')} put back what was left")
-        for name, reason in reasons.items():
-            print(f"- {name}: {reason}")
+        done = {name: _put_back(answer["document"]) for name, answer in answers.items() if name not in reasons}
+        print("\n".join(_lines(done, reasons)))
     return EXIT_FAILED if reasons else EXIT_OK
+
+
+def _put_back(document: Mapping[str, Any]) -> list[str]:
+    """What a host put back, as 'drivelab restore --json' tells it."""
+    return [text for one in document.get("restored", ()) for text in one["done"]]
+
+
+def _lines(done: Mapping[str, Sequence[str]], reasons: Mapping[str, str]) -> Iterator[str]:
+    """How many hosts put back something, what each did, and why others could not."""
+    changed = {name: texts for name, texts in done.items() if texts}
+    if changed:
+        yield f"{counted(len(changed), 'host')} put back what was left"
+    if len(done) > len(changed):
+        yield f"nothing was left on {counted(len(done) - len(changed), 'host')}"
+    yield from (f"- {name}: {'; '.join(texts)}" for name, texts in changed.items())
+    yield from (f"- {name}: {reason}" for name, reason in reasons.items())
