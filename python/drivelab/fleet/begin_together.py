@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Sequence
 
 from drivelab.fleet import host_tasks
+from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import HostGone
 from drivelab.fleet.conduct import Conductor
-from drivelab.fleet.rendezvous import NotTogether, Rendezvous
+from drivelab.fleet.rendezvous import NotTogether, Rendezvous, not_together
 from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_plan import NOT_TOGETHER
 
 _ASK_WITHIN_S = 60
 
@@ -41,9 +43,19 @@ async def measure_together(conductor: Conductor) -> None:
         # who was never connected comes no more
         meeting.fails(name)
 
-    async with book.kept(), asyncio.TaskGroup() as group:
-        for name in book.fleet.hosts:
-            group.create_task(meet(name))
+    async with book.kept():
+        async with asyncio.TaskGroup() as group:
+            for name in book.fleet.hosts:
+                group.create_task(meet(name))
+        _name_all(book)
+
+
+def _name_all(book: FleetBook) -> None:
+    """Have whoever did not begin say of all hosts that could not, and not only of the first."""
+    reasons = {name: host.reason for name, host in book.fleet.hosts.items() if host.reason}
+    waited = [name for name, reason in reasons.items() if reason.startswith(NOT_TOGETHER)]
+    for name in waited:
+        book.change_host(name, reason=not_together([one for one in reasons if one not in waited]))
 
 
 async def _measure_host(conductor: Conductor, name: str, meeting: Rendezvous) -> None:

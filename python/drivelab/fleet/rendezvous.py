@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from drivelab.model.fleet_plan import NOT_TOGETHER
+from drivelab.model.names import names_in_words
 
 # the moment reaches every host before it comes
 _LEAD_NS = 2_000_000_000
@@ -14,6 +15,12 @@ _LEAD_NS = 2_000_000_000
 
 class NotTogether(Exception):
     """One of those that were to begin together cannot; it says which."""
+
+
+def not_together(names: Sequence[str]) -> str:
+    """Why nobody begins, where these could not."""
+    several = f"{len(names)} hosts ({names_in_words(names)})" if len(names) > 1 else names[0]
+    return f"{NOT_TOGETHER}, and {several} could not"
 
 
 class Rendezvous:
@@ -38,7 +45,7 @@ class Rendezvous:
     def fails(self, name: str) -> None:
         """Somebody cannot begin: nobody does, unless all have begun already."""
         if not self._moment.done():
-            self._moment.set_exception(NotTogether(f"{NOT_TOGETHER}, and {name} could not"))
+            self._moment.set_exception(NotTogether(not_together([name])))
             # whoever waits hears of it; it is no error where nobody does
             self._moment.exception()
 

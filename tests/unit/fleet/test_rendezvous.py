@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from drivelab.fleet.rendezvous import NotTogether, Rendezvous
+from drivelab.fleet.rendezvous import NotTogether, Rendezvous, not_together
 from own_loop import in_own_loop
 
 
@@ -44,6 +44,12 @@ def test_nobody_begins_where_one_cannot() -> None:
         in_own_loop(look())
     with pytest.raises(NotTogether, match=r"b could not$"):
         in_own_loop(meet())
+
+
+def test_of_several_that_could_not_all_are_named() -> None:
+    assert not_together(["gum"]) == "all were to begin together, and gum could not"
+    several = not_together(["gum", "fir", "elm"])
+    assert several == "all were to begin together, and 3 hosts (gum, fir and elm) could not"
 
 
 def test_who_fails_after_the_moment_was_set_changes_nothing_for_the_others() -> None:
