@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from drivelab.model.fleet_inventory import FleetDrive, OddFact
+from drivelab.model.fleet_inventory import FleetDrive, OddFact, identity_facts
 
 # what drives of one model may differ in though nobody meant it, with its words
 _FACTS = {
@@ -19,8 +19,8 @@ _FACTS = {
 _WORN_PERCENT = 90
 
 
-def fleet_drive(host: str, drive: Mapping[str, Any]) -> FleetDrive:
-    """A drive as ``drivelab drives --json --all --smart`` tells it."""
+def fleet_drive(host: str, drive: Mapping[str, Any], *, is_meant: bool = False) -> FleetDrive:
+    """A drive as ``drivelab drives --json --all --smart`` tells it, and whether the entry of its host means it."""
     touch = drive["touch"]
     erasable = "yes" if touch["may_be_erased"] else "; ".join(touch["reasons"])
     return FleetDrive(
@@ -33,6 +33,8 @@ def fleet_drive(host: str, drive: Mapping[str, Any]) -> FleetDrive:
         erasable,
         {words: text for key, words in _FACTS.items() if (text := _text(key, drive))},
         tuple(_health(drive.get("smart") or {})),
+        {key: _one_line(told) for key, told in identity_facts(drive).items()},
+        is_meant,
     )
 
 
@@ -62,13 +64,13 @@ def odd_facts(drives: Sequence[FleetDrive]) -> list[OddFact]:
     return sorted(found, key=lambda odd: sum(map(len, odd.others.values())))
 
 
-def shared_drives(drives: Sequence[FleetDrive]) -> dict[str, list[str]]:
-    """Serials that several hosts see, with those hosts: one drive, and not several."""
-    hosts: dict[str, list[str]] = {}
-    for drive in drives:
-        if drive.serial:
-            hosts.setdefault(drive.serial, []).append(drive.host)
-    return {serial: sorted(set(names)) for serial, names in hosts.items() if len(set(names)) > 1}
+def shared_drives(drives: Sequence[FleetDrive]) -> dict[str, list[FleetDrive]]:
+    """Drives that several hosts see, by their identity: each as it is called in each of these hosts, once."""
+    found: dict[str, dict[str, FleetDrive]] = {}
+    for drive in sorted(drives, key=lambda one: one.host):
+        if drive.identity:
+            found.setdefault(drive.identity, {}).setdefault(drive.host, drive)
+    return {identity: list(of_hosts.values()) for identity, of_hosts in found.items() if len(of_hosts) > 1}
 
 
 def _one_line(told: object) -> str:

@@ -38,21 +38,26 @@ def command(
 ) -> int:
     """List the drives of many hosts, and in what those of one model differ: firmware, settings, link, health.
 
-    Nothing is changed. SMART is asked where hosts are asked as root.
+    Drives that the hosts file means come first. Nothing is changed. SMART is asked where hosts are asked as root.
 
     Raises
     ------
     DrivelabError
         F901, F904, F905, F909: hosts, keys and addresses.
     """
-    answers, reasons = asked_of_each(load_hosts(hosts, tuple(host or ())), reach, "drives")
-    found = {name: [drive for drive in answers[name]["drives"] if _is_meant(drive)] for name in sorted(answers)}
-    drives = [fleet_drive(name, drive) for name, listed in found.items() for drive in listed]
+    entries = load_hosts(hosts, tuple(host or ()))
+    answers, reasons = asked_of_each(entries, reach, "drives")
+    found = {
+        name: [one | {"is_meant": entries[name].means(one)} for one in answers[name]["drives"] if _is_drive(one)]
+        for name in sorted(answers)
+    }
+    drives = [fleet_drive(name, one, is_meant=one["is_meant"]) for name, listed in found.items() for one in listed]
     reasons |= {name: answer["error"] for name, answer in answers.items() if answer["error"]}
     odd, shared = odd_facts(drives), shared_drives(drives)
     if as_json:
         told: dict[str, Any] = {"schema": SCHEMA, "hosts": found, "odd": [one.to_json() for one in odd]}
-        print(json.dumps(told | {"seen_by_several": shared, "not_asked": reasons}, indent=2))
+        seen = {identity: [drive.host for drive in of_hosts] for identity, of_hosts in shared.items()}
+        print(json.dumps(told | {"seen_by_several": seen, "not_asked": reasons}, indent=2))
     else:
         console = make_console()
         width = console.width if console.is_terminal else _PIPED_WIDTH
@@ -62,5 +67,5 @@ def command(
     return EXIT_FAILED if reasons else EXIT_OK
 
 
-def _is_meant(drive: Mapping[str, Any]) -> bool:
+def _is_drive(drive: Mapping[str, Any]) -> bool:
     return bool(drive["size_bytes"]) and not drive["name"].startswith(_MADE)

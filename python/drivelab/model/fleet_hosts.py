@@ -112,6 +112,10 @@ class HostEntry(FrozenModel):
     targets: tuple[Target, ...] | None = None
     tags: Tags = Field(default_factory=dict)
 
+    def means(self, drive: Mapping[str, Any]) -> bool:
+        """Whether one of its rules means a drive of this host."""
+        return any(not rule.mismatch(drive) for rule in self.drives or ())
+
     def over(self, shared: HostEntry) -> HostEntry:
         """This entry with the other's where it says nothing; tags of both, its own first."""
         own = self.model_dump(exclude_none=True, exclude={"tags"})

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from drivelab.model.fleet_inventory import identity_in
+
 # cut off: its host went away, or the fleet was ended; what is stored there goes on with resume
 ItemState = Literal["planned", "measuring", "complete", "failed", "cut_off"]
 # what hosts say that were to begin with another, which could not
@@ -107,7 +109,7 @@ class FleetItem:
     @property
     def identity(self) -> str:
         """What no other drive has, whichever host sees it; empty where nothing is known of that kind."""
-        return next((self.drive[name] for name in ("serial", "wwn", "device") if name in self.drive), "")
+        return identity_in(self.drive)
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored: without the consent, which is typed anew each time."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
+from drivelab.model.fleet_inventory import identity_facts
 from drivelab.model.fleet_plan import FleetItem
 from drivelab.model.names import free_name
 from drivelab.model.units import format_bytes
@@ -33,7 +34,7 @@ def items_of_host(name: str, entry: HostEntry, drives: Sequence[Drive], consent:
     consent : callable
         What may be erased.
     """
-    meant = [drive for drive in drives if any(not rule.mismatch(drive) for rule in entry.drives or ())]
+    meant = [drive for drive in drives if entry.means(drive)]
     # namespaces of one drive, and its ways to it, have one serial
     shared = {serial for serial, times in Counter(map(serial_of, drives)).items() if times > 1}
     items = [_item_of_drive(name, drive, consent(name, drive), shared) for drive in meant]
@@ -72,11 +73,7 @@ def serial_of(drive: Drive) -> str:
 def _item_of_drive(host: str, drive: Drive, erase: tuple[str, ...], shared: Collection[str]) -> FleetItem:
     serial = serial_of(drive)
     name = f"{serial}-{drive['name']}" if serial in shared else serial
-    own, wwn = (None, None) if drive["virtual"] else (serial if drive["serials"] else None, drive["wwn"])
-    facts = {"model": drive["model"], "firmware": drive["firmware"], "serial": own, "wwn": wwn}
-    if not own and not wwn:
-        facts["device"] = f"{drive['identity']['device_number']} {drive['identity']['diskseq']} of {drive['kernel']}"
-    known = {key: str(value) for key, value in facts.items() if value}
+    known = {key: str(drive[key]) for key in ("model", "firmware") if drive[key]} | identity_facts(drive)
     return FleetItem(f"{host}/{_slug(name)}", host, drive["path"], erase, known)
 
 

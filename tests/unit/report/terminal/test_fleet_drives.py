@@ -9,7 +9,7 @@ from drivelab.model.fleet_inventory import FleetDrive
 from drivelab.report.terminal.fleet_drives import fleet_drive_lines
 
 
-def drive(host: str, name: str = "sda", **changes: Any) -> FleetDrive:
+def drive(host: str, name: str = "sda", *, is_meant: bool = False, **changes: Any) -> FleetDrive:
     told: dict[str, Any] = {
         "name": name,
         "model": "Fast 1",
@@ -23,7 +23,7 @@ def drive(host: str, name: str = "sda", **changes: Any) -> FleetDrive:
         "link": None,
         "logical_block_size_bytes": 512,
     }
-    return fleet_drive(host, told | changes)
+    return fleet_drive(host, told | changes, is_meant=is_meant)
 
 
 def lines(*drives: FleetDrive, reasons: dict[str, str] | None = None, shows_all: bool = False) -> list[str]:
@@ -55,6 +55,30 @@ def test_health_shared_drives_and_hosts_that_did_not_answer_are_told() -> None:
     assert "- d could not be asked: it has left" in found
     assert "- a/sda 93 % of its endurance is used up, 2 media errors" in found
     assert "- b and c see one drive, X1" in found
+
+
+def test_what_several_hosts_see_is_what_a_fleet_takes_for_one_drive() -> None:
+    """Serials of virtual machines are no serials, a WWN is one, and containers have the devices of one kernel."""
+    kernel = {"serials": [], "kernel": "k1", "virtual": "loop device"}
+    loops = [
+        drive(host, f"loop{number}", identity={"device_number": f"7:{number}", "diskseq": number}, **kernel)
+        for host in ("a", "b")
+        for number in range(5)
+    ]
+    virtual = [drive(host, "vda", serials=["QM00001"], virtual="QEMU") for host in ("a", "b")]
+    paths = [drive(host, name, serials=[], wwn="naa.1") for host in ("b", "c") for name in ("sdc", "sdd")]
+    found = " ".join(" ".join(lines(*loops, *virtual, *paths)).split())
+    assert "- a and b see the same 5 drives: loop0, loop1, loop2 and 2 more - b and c see one drive, naa.1 " in found
+    assert "QM00001" not in found.partition("may be erased")[0]
+
+
+def test_drives_that_are_meant_are_marked_and_come_first() -> None:
+    drives = [*(drive(f"h{number}") for number in range(50)), drive("last", is_meant=True)]
+    found = lines(*drives)
+    assert found[0] == "51 drives in 51 hosts, of 1 model; 1 of them is meant."
+    head, first, second = (line.split() for line in found[2:5])
+    assert head[:2] == ["drive", "meant"]
+    assert (first[:2], second[:2]) == (["last/sda", "yes"], ["h0/sda", "-"])
 
 
 def test_many_drives_are_all_shown_when_asked_for() -> None:
