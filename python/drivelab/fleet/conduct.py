@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from drivelab.fleet import host_tasks
@@ -34,6 +35,9 @@ _PLANNED_AT_ONCE, _PLAN_WITHIN_S = 4, 600
 # what makes dates of runs wrong
 _CLOCK_OFF_NS = 2_000_000_000
 _INTERRUPTED = "the fleet was interrupted"
+# where a local command keeps its run is an option of it, and of a fleet what its own directory is
+_OUT = "name another place: --out DIR"
+_NOT_STORED = ("S501", "S502", "S503")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,9 @@ class Conductor:
 
     def _give_up(self, name: str, error: HostGone | DrivelabError) -> None:
         reason = str(error) if isinstance(error, HostGone) else f"{error.code}: {error.what}"
+        if isinstance(error, DrivelabError) and error.code in _NOT_STORED:
+            # what a host has no room for it says itself
+            reason += f" ({error.where} on this machine)"
         self.book.change_host(name, reason=reason)
         self._cut_off(name, reason)
         self.manner.tell(name)
@@ -211,7 +218,7 @@ class Conductor:
             async with limit:
                 told = await self.centre.ask(name, host_tasks.plan, *self._asked(item), within_s=_PLAN_WITHIN_S)
             found = ItemPlan.from_json(told)
-            self.book.change(item.key, plan=replace(found, refused=_as_listed(found.refused, name)))
+            self.book.change(item.key, plan=replace(found, refused=_in_a_fleet(found.refused, item)))
             self.census.goes_on()
 
         if self.book.fleet.work.command == "run":
@@ -277,7 +284,7 @@ class Conductor:
             raise error
         if answer["reason"].startswith(NOT_TOLD):
             answer |= {"state": "planned", "reason": ""}
-        return self.change(item.key, **answer | {"reason": _as_listed(answer["reason"], item.host)}, now="")
+        return self.change(item.key, **_told_in_a_fleet(answer, item), now="")
 
     def _asked(self, item: FleetItem) -> tuple[dict[str, Any], dict[str, Any]]:
         """An item with its consent, and what is done with it, as hosts are told."""
@@ -302,7 +309,7 @@ class Conductor:
                 item.host, host_tasks.outcome, self.book.fleet.name, item.key, within_s=_ASK_WITHIN_S
             )
             if answer["state"] == "complete" or not is_known:
-                self.change(item.key, **answer)
+                self.change(item.key, **_told_in_a_fleet(answer, item))
 
     def change(self, key: str, **changes: Any) -> FleetItem:
         """Change an item, and tell of it."""
@@ -320,6 +327,14 @@ class Conductor:
                 self.ready[news["item"]].set()
 
 
-def _as_listed(text: str, host: str) -> str:
-    """What a local command says: what that is to be given is a line of the list here."""
-    return text.replace("--erase ", f"--erase-list with the line {host}:")
+def _told_in_a_fleet(answer: Mapping[str, str], item: FleetItem) -> dict[str, str]:
+    return {**answer, **{key: _in_a_fleet(answer[key], item) for key in ("reason", "answer")}}
+
+
+def _in_a_fleet(text: str, item: FleetItem) -> str:
+    """What a local command says: what that is to be given is a line of the list here, or an entry of the hosts."""
+    name = item.drive.get("serial") or PurePosixPath(item.target).name
+    listed = text.replace("--erase SERIAL", f"--erase {name}")
+    listed = listed.replace("--erase ", f"--erase-list with the line {item.host}:")
+    elsewhere = f'keep runs of {item.host} elsewhere, in hosts.toml: drivelab = "env DRIVELAB_RUNS=DIR drivelab"'
+    return listed.replace("free space there", f"free space there on {item.host}").replace(_OUT, elsewhere)

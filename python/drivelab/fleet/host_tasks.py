@@ -106,7 +106,11 @@ async def measure(
             return _outcome(folder, ended)
     except (DrivelabError, OSError) as error:
         told = storage_error(error, folder) if isinstance(error, OSError) else error
-        return {"state": "failed", "reason": f"{told.code}: {told.what}", "run": "", "answer": ""}
+        reason = f"{told.code}: {told.what}"
+        if told.code != "F907":
+            # where there is no room, and what helps
+            reason = f"{reason} ({told.where}); {told.do}"
+        return {"state": "failed", "reason": reason, "run": "", "answer": ""}
 
 
 async def plan(stored_item: Mapping[str, Any], stored_work: Mapping[str, Any]) -> dict[str, Any]:

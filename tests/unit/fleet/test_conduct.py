@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,10 +19,12 @@ from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.conduct import Conductor, Manner
 from drivelab.fleet.erase_list import EraseList
+from drivelab.fleet.local_commands import failure_in_words
 from drivelab.fleet.record import new_fleet
 from drivelab.fleet.ssh import ssh_words
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
+from drivelab.store.durable import storage_error
 from own_loop import in_own_loop
 
 FAILED = FleetItem("one/S1", "one", "/dev/sda", state="failed", reason="T101: no drive")
@@ -162,6 +166,52 @@ def test_why_nothing_began_together_is_told_in_the_answer_alone(
         book.change("elm/dat", state="failed", reason="E311: no space")
         teller.tell("elm/dat")
     assert capsys.readouterr().err == "elm/dat: failed: E311: no space\n"
+
+
+def told_of_one(folder: Path, **answer: str) -> FleetItem:
+    """An item of which its host answers so."""
+    item = replace(FAILED, state="planned", reason="", drive={"serial": "S1"})
+    book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder).with_items([item]))
+    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    conductor = Conductor(book, cast(Centre, Answering(NOTHING | answer)), manner)
+    return in_own_loop(conductor.measure_item(item))
+
+
+class Refusing(Host):
+    """One whose runs find no room here."""
+
+    async def ask(self, host: str, question: Any, *_arguments: Any, **_options: Any) -> Mapping[str, str]:
+        raise storage_error(OSError(errno.ENOSPC, "No space left on device"), Path("/runs/f/run.json"))
+
+
+def test_no_room_for_a_run_here_is_told_with_the_place_here(tmp_path: Path) -> None:
+    book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, tmp_path).with_items([FAILED]))
+    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    in_own_loop(Conductor(book, cast(Centre, Refusing(NOTHING)), manner).gather())
+    assert book.fleet.hosts["one"].reason == "S502: no room left to store run.json (/runs/f on this machine)"
+
+
+class Answering(Host):
+    """One that answers the same, whatever is asked."""
+
+    async def ask(self, host: str, question: Any, *_arguments: Any, **_options: Any) -> dict[str, str]:
+        return dict(self.outcome)
+
+
+def test_no_room_on_a_host_is_told_with_the_host_and_what_helps_there(tmp_path: Path) -> None:
+    error = storage_error(OSError(errno.ENOSPC, "No space left on device"), Path("/srv/runs/fleets/run.json"))
+    words = failure_in_words(1, [json.dumps({"error": {**vars(error), "code": error.code}}, default=str)])
+    assert told_of_one(tmp_path, state="failed", reason=words).reason == (
+        "S502: no room left to store run.json (/srv/runs/fleets); free space there on one, or keep runs of one "
+        'elsewhere, in hosts.toml: drivelab = "env DRIVELAB_RUNS=DIR drivelab"'
+    )
+
+
+def test_what_a_check_of_a_host_says_of_writes_names_the_line_of_the_list(tmp_path: Path) -> None:
+    said = "Only read: reads in order reach 2 GB/s; writes need --erase SERIAL (or a directory)."
+    assert told_of_one(tmp_path, state="complete", answer=said).answer == (
+        "Only read: reads in order reach 2 GB/s; writes need --erase-list with the line one:S1 (or a directory)."
+    )
 
 
 class Measuring:

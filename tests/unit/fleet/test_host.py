@@ -110,6 +110,16 @@ def test_a_host_that_measures_an_item_already_says_so(tmp_path: Path, monkeypatc
     assert in_own_loop(host_tasks.outcome("f", "one/S1"))["state"] == "planned"
 
 
+def test_where_a_host_can_keep_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "file"))
+    item, work = FleetItem("one/S1", "one", "/dev/sda"), FleetWork("check")
+    answer = in_own_loop(host_tasks.measure("f", item.to_json(), work.to_json(), 1.0))
+    assert answer["state"] == "failed"
+    assert f"({tmp_path / 'file'}" in answer["reason"]
+    assert answer["reason"].endswith("; name another place: --out DIR")
+
+
 @pytest.mark.parametrize("lines", [["one", "last"], ["last"]])
 def test_a_failure_is_told_by_its_last_line_or_its_error(lines: list[str]) -> None:
     assert failure_in_words(3, lines) == "last (exit code 3)"
