@@ -34,6 +34,7 @@ def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (("io", "--operation", "writ"), "U005"),
         (("io", "--no-such-option"), "U006"),
         (("check", "--for", "nothing"), "U005"),
+        (("check", "--erase-list", "/no/such/list"), "F902"),
     ],
 )
 def test_a_mistake_is_told_at_once(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +38,7 @@ from drivelab.model.programs import POSTGRESQL, PROGRAMS
 from drivelab.model.tags import parse_tags
 from drivelab.model.target import TargetFacts
 from drivelab.model.trial_summary import TrialSummary
+from drivelab.model.units import format_quantity
 from drivelab.model.verdict import ONLY_READ, Fitness, Verdict
 from drivelab.needs.load import NEED_NAMES, OTHER_NAMES, built_in_needs, load_need
 from drivelab.plan.awaited import awaited_of_check
@@ -50,6 +51,12 @@ from drivelab.state.drive_lock import held_drives
 from drivelab.store.find_run import kept_runs_of
 from drivelab.store.layout import default_parent, why_not_kept_in
 from drivelab.store.write import RunWriter, create_run
+
+# of what is only read: one read at a time, and as many bytes as come at once
+_READS = {
+    "random-read-qd1": ("total_latency_ns_p50", "half of random reads take {} at most"),
+    "sequential-read-qd8": ("throughput_bytes_per_s", "reads in order reach {}"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +221,20 @@ def _only_read(
         text = f"no number is the drive's, since {void.text.partition(': ')[0]}; {void.advice or 'see the findings'}"
     else:
         consent = "--erase SERIAL (or a directory)" if target.kind == "block_device" else "a directory"
-        text = f"{ONLY_READ}: writes need {consent}"
+        reads = ", ".join(_reads_in_words(one for one in summaries if one.name not in voids))
+        text = f"{ONLY_READ}: {'; '.join(filter(None, (reads, f'writes need {consent}')))}"
     if need is None:
         return Fitness(f"{text[0].upper()}{text[1:]}.", "undecided", ())
     return Verdict(need.name, need.title, "undecided", f"{need.title}: {text}", text, ())
+
+
+def _reads_in_words(summaries: Iterable[TrialSummary]) -> Iterator[str]:
+    """What reads came to, in few words."""
+    for one in summaries:
+        metric, words = _READS.get(one.name, ("", ""))
+        found = one.estimates.get(metric)
+        if found is not None and found.value is not None:
+            yield words.format(format_quantity(found.value, found.unit))
 
 
 def check_findings(plan: CheckPlan, results: CheckResults) -> list[Finding]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from drivelab.cli.fleet_options import (
+    EraseListOption,
     FleetOutOption,
     HostsOption,
     JsonOption,
@@ -15,8 +16,9 @@ from drivelab.cli.fleet_options import (
     Reach,
     reaching,
 )
-from drivelab.cli.fleet_sitting import show_fleet, sitting
-from drivelab.fleet.hosts import load_hosts
+from drivelab.cli.fleet_sitting import begin, show_fleet
+from drivelab.fleet.erase_list import load_erase_list
+from drivelab.fleet.hosts import chosen_hosts, load_hosts
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.needs.load import load_need
 
@@ -28,26 +30,31 @@ def command(
     need: Annotated[str | None, typer.Option("--for", metavar="NEED", help="As for 'drivelab check'.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Take 10 s each instead of 45: wider intervals.")] = False,
     host: OnlyHostOption = None,
+    erase_list: EraseListOption = None,
     out: FleetOutOption = None,
     no_gather: NoGatherOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Check drives and directories of many hosts; drives are only read, and nothing is destroyed.
+    """Check drives and directories of many hosts; nothing is destroyed but drives of --erase-list.
 
-    What each host does is an ordinary 'drivelab check'.
+    What each host does is an ordinary 'drivelab check', which only reads a drive
+    that is not in --erase-list, and says nothing of its writes then.
 
     Raises
     ------
     DrivelabError
-        F901, F903 to F905, F909: hosts, keys and addresses. U005: no such need.
+        F901 to F905, F909: hosts, lists, keys and addresses. U005: no such need.
     """
     from drivelab.fleet.book import FleetBook
     from drivelab.fleet.record import new_fleet
 
-    known = load_hosts(hosts, tuple(host or ()))
+    every = load_hosts(hosts)
+    known = chosen_hosts(every, host or (), where=str(hosts))
+    erasable = load_erase_list(erase_list, every, chosen=known)
     if need is not None:
         load_need(need)
     words = [*(["--for", need] if need else []), *(["--quick"] if quick else [])]
-    book = FleetBook(new_fleet(FleetWork("check", tuple(words)), known, out, options=reach.to_go_on(no_gather)))
-    is_whole = sitting(book, reach, lambda conductor: conductor.measure(), gathers=not no_gather, as_json=as_json)
+    work, is_part, to_go_on = FleetWork("check", tuple(words)), len(known) < len(every), reach.to_go_on(no_gather)
+    book = FleetBook(new_fleet(work, known, out, is_part=is_part, erase_list=erase_list, options=to_go_on))
+    is_whole = begin(book, reach, lambda one: one.measure(), erasable, gathers=not no_gather, as_json=as_json)
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)

@@ -27,7 +27,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import ENDED, NOT_TOLD, FleetItem, ItemPlan
 from drivelab.model.units import format_wait_ns
-from drivelab.plan.fleet import items_of_host, unmet_rules
+from drivelab.plan.fleet import items_of_host, plan_unasked, unmet_rules
 
 _ASK_WITHIN_S = 60
 # of targets of one host, each by a command of its own
@@ -224,10 +224,9 @@ class Conductor:
         if self.book.fleet.work.command == "run":
             items = [self.book.fleet.items[key] for key in keys]
             await asyncio.gather(*(plan(item) for item in items if item.state != "complete"))
-        elif self.book.fleet.work.begins_together:
-            for item in (self.book.fleet.items[key] for key in keys):
-                erases = ("everything on it",) if item.erase else ()
-                self.book.change(item.key, plan=ItemPlan(erases, item.erase))
+        else:
+            for key in keys:
+                self.book.change(key, plan=plan_unasked(self.book.fleet.items[key], self.book.fleet.work))
         await self.census.may_begin(name, drives)
         return keys
 

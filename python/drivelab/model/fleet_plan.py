@@ -17,7 +17,7 @@ NOT_TOGETHER = "all were to begin together"
 # the error of a target that was ready, and was never told to begin
 NOT_TOLD = "U050"
 # the error of a drive that its owner has not listed
-_NOT_LISTED = "C201"
+NOT_LISTED = "C201"
 # of a run that was brought here
 NOT_HERE = "its run is not here any more as it came"
 ENDED: tuple[ItemState, ...] = ("complete", "failed")
@@ -50,7 +50,7 @@ class ItemPlan:
     @property
     def is_not_listed(self) -> bool:
         """Whether the consent of its owner is what is missing."""
-        return self.refused.startswith(_NOT_LISTED)
+        return self.refused.startswith(NOT_LISTED)
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> ItemPlan:

@@ -10,12 +10,16 @@ from typing import Any
 
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
 from drivelab.model.fleet_inventory import identity_facts
-from drivelab.model.fleet_plan import FleetItem
+from drivelab.model.fleet_plan import NOT_LISTED, FleetItem, FleetWork, ItemPlan
 from drivelab.model.names import free_name
 from drivelab.model.units import format_bytes
+from drivelab.plan.check import WRITTEN_BYTES_MAX
 
 # in a target: a file of its own for each host on what they share
 HOST_PLACE = "{host}"
+# how long a check takes, as its help says
+_CHECK_NS, _QUICK_CHECK_NS = 45 * 10**9, 10 * 10**9
+_ALL = ("everything on it",)
 # a drive as 'drivelab drives --json --all' has it, and what tells its kernel from any other
 Drive = Mapping[str, Any]
 # what of a drive's consent its owner typed: host, drive
@@ -44,6 +48,20 @@ def items_of_host(name: str, entry: HostEntry, drives: Sequence[Drive], consent:
         taken.add(key)
         items.append(FleetItem(key, name, target))
     return [replace(item, tags=dict(entry.tags)) for item in items]
+
+
+def plan_unasked(item: FleetItem, work: FleetWork) -> ItemPlan | None:
+    """What work does to a target whose host cannot tell before; of a check that erases nothing, None."""
+    erases = _ALL if item.erase else ()
+    if work.begins_together:
+        return ItemPlan(erases, item.erase)
+    if item.erase:
+        expected_ns = _QUICK_CHECK_NS if "--quick" in work.words else _CHECK_NS
+        return ItemPlan(erases, item.erase, "", expected_ns, WRITTEN_BYTES_MAX)
+    if item.plan is not None and item.plan.erases:
+        # to read it alone is another check than the one that was begun
+        return replace(item.plan, refused=f"{NOT_LISTED}: it was to be erased, and is not listed any more")
+    return None
 
 
 def unmet_rules(entry: HostEntry, drives: Sequence[Drive]) -> list[str]:

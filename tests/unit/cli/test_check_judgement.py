@@ -20,9 +20,11 @@ from drivelab.cli.check import (
 )
 from drivelab.cli.check_results import CheckJudgement, condensed
 from drivelab.model.errors import DrivelabError
+from drivelab.model.estimate import Estimate
 from drivelab.model.finding import MEASURE_LONGER, Finding, Severity
 from drivelab.model.plan import Plan
 from drivelab.model.target import TargetFacts
+from drivelab.model.trial_summary import TrialSummary
 from drivelab.model.verdict import Check, Fitness, Threshold, Verdict
 from drivelab.needs.load import load_need
 from drivelab.plan.check import CheckPlan
@@ -96,7 +98,7 @@ def test_what_is_only_read_says_so_and_nothing_about_each_need(directory: Target
 
 
 def test_where_no_read_came_from_the_drive_the_verdict_says_why(directory: TargetFacts) -> None:
-    summary = SimpleNamespace(name="random-read-qd1")
+    summary = SimpleNamespace(name="random-read-qd1", estimates={})
     advice = "write the whole range before reading it"
     hole = Finding(
         "unwritten-range", "invalid", "100 % of it is holes: such reads cost nothing", summary.name, {}, advice
@@ -104,6 +106,22 @@ def test_where_no_read_came_from_the_drive_the_verdict_says_why(directory: Targe
     verdict = _only_read(directory, load_need("etcd"), [summary], [hole])  # type: ignore[list-item]
     assert verdict.sentence == f"etcd: no number is the drive's, since 100 % of it is holes; {advice}"
     assert _only_read(directory, None, [summary], []).sentence == "Only read: writes need a directory."  # type: ignore[list-item]
+
+
+def test_what_is_only_read_says_what_the_reads_came_to(directory: TargetFacts) -> None:
+    latency = Estimate(98_000, 97_000, 99_000, "ns", 1000, 1000.0, "made up")
+    rate = Estimate(2.1e9, 2e9, 2.2e9, "B/s", 1000, 1000.0, "made up")
+    summaries = [
+        TrialSummary("random-read-qd1", "", "read", {"total_latency_ns_p50": latency}),
+        TrialSummary("sequential-read-qd8", "", "read", {"throughput_bytes_per_s": rate}),
+    ]
+    device = replace(directory, kind="block_device")
+    reads = "half of random reads take 98 us at most, reads in order reach 2.1 GB/s"
+    told = _only_read(device, None, summaries, []).sentence
+    assert told == f"Only read: {reads}; writes need --erase SERIAL (or a directory)."
+    # of a trial whose number is not the drive's nothing is said
+    hole = finding("holes", "random-read-qd1", "invalid")
+    assert "half of" not in _only_read(device, None, summaries, [hole]).sentence
 
 
 def test_failed_io_is_told_by_the_exit_status() -> None:

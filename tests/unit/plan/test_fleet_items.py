@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 
 from drivelab.fleet import host_tasks
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
-from drivelab.model.fleet_plan import FleetItem, FleetWork, seen_by_several
-from drivelab.plan.fleet import items_of_host, rule_text, unmet_rules
+from drivelab.model.fleet_plan import FleetItem, FleetWork, ItemPlan, seen_by_several
+from drivelab.plan.fleet import items_of_host, plan_unasked, rule_text, unmet_rules
 
 
 def drive(name: str, *serials: str, **facts: Any) -> dict[str, Any]:
@@ -128,6 +129,21 @@ def test_what_is_said_of_a_host_is_said_of_each_of_its_runs() -> None:
     assert item.tags == {"rack": "r07"}
     words = host_tasks._words(Path("/runs"), item, FleetWork("check"), "")
     assert words[words.index("--tag") + 1] == "rack=r07"
+
+
+def test_a_check_erases_what_is_listed_and_what_it_was_to_erase_it_does_not_read_instead() -> None:
+    work, quick = FleetWork("check"), FleetWork("check", ("--quick",))
+    item = FleetItem("one/S1", "one", "/dev/sda")
+    assert plan_unasked(item, work) is None
+    plan = plan_unasked(replace(item, erase=("S1",)), work)
+    assert plan == ItemPlan(("everything on it",), ("S1",), "", 45 * 10**9, 8 * 2**30)
+    assert plan_unasked(replace(item, erase=("S1",)), quick) == replace(plan, expected_ns=10 * 10**9)
+    later = plan_unasked(replace(item, plan=plan), work)
+    assert later is not None
+    assert later.is_not_listed
+    words = host_tasks._words(Path("/runs"), replace(item, erase=("S1",)), work, "")
+    assert words[words.index("--erase") + 1] == "S1"
+    assert plan_unasked(item, FleetWork("io")) == ItemPlan()
 
 
 def test_a_drive_that_several_hosts_see_is_known_by_its_serial_or_else_by_its_wwn() -> None:
