@@ -12,10 +12,8 @@ from drivelab.model.trace import Explanation, Part, are_far_apart
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import count_text, latency_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
-from drivelab.report.sentences.slow_operations import mean_words, slowest_sentence, slowest_words
+from drivelab.report.sentences.slow_operations import SHARE_TOLD_MIN, mean_words, slowest_sentence, slowest_words
 
-# a part with less of the latency is not told of
-SHARE_TOLD_MIN = 0.005
 # from such a share on it is named beside software
 _QUEUE_NAMED_FROM = 0.01
 # from such a share on waiting in the queue is told apart from software
