@@ -63,7 +63,7 @@ def complete_blocks(trials: Sequence[TrialValue], order: Mapping[str, Sequence[s
     Parameters
     ----------
     trials : sequence of TrialValue
-        Those of the reference are left out, as are those that do not describe the drive.
+        Those that do not describe the drive are left out.
     order : mapping of str to sequence of str
         Levels of every factor in the order of the experiment's file.
 
@@ -81,12 +81,11 @@ def complete_blocks(trials: Sequence[TrialValue], order: Mapping[str, Sequence[s
     cells that all of them have stay. A factor that a cell does not have counts
     as its first level there.
     """
-    ordinary = [trial for trial in trials if not trial.is_reference]
-    valid = [trial for trial in ordinary if not trial.is_invalid]
+    valid = [trial for trial in trials if not trial.is_invalid]
     alike, notes = _found_alike(valid)
-    if len(valid) < len(ordinary):
-        count = len(ordinary) - len(valid)
-        notes.append(f"{trials_of(count, len(ordinary), 'do not')} describe the drive: left out")
+    if len(valid) < len(trials):
+        count = len(trials) - len(valid)
+        notes.append(f"{trials_of(count, len(trials), 'do not')} describe the drive: left out")
     factors = tuple(name for name, levels in order.items() if _is_varied(name, levels, alike))
     values: dict[Block, dict[Cell, list[float]]] = {}
     for trial in alike:

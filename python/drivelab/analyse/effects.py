@@ -52,7 +52,7 @@ def level_effects(
     Parameters
     ----------
     trials : iterable of TrialValue
-        Those of the reference may be among them.
+        Of the reference those alone that stand in for a repeat (`drivelab.analyse.run_answer.stand_ins`).
     factors : mapping of str to sequence of str
         Levels of every factor in the order of the experiment's file; the first
         one that was measured is the baseline.
@@ -71,14 +71,12 @@ def level_effects(
     combinations of the other factors that have both: in a one-at-a-time design
     that is one, in a full one it is the main effect. A factor that a combination
     does not have (mount options on the bare drive) counts as its first level
-    there. A block that was measured in two sessions is two. The baseline of a
-    block is the mean of the logarithms of all its measurements, valid trials of
-    the reference with the very same levels included: every level is held
-    against it. The ratio is the geometric mean over blocks, its 95 % interval
-    and p-value as of `paired_ratios`: scatter is moderated over all levels of
-    the workload on the target. A level that was found set already, beside the
-    same left as found, is no change, nor is one that was refused: what they do
-    widens all intervals.
+    there. A block that was measured in two sessions is two. The ratio is the
+    geometric mean over blocks, its 95 % interval and p-value as of
+    `paired_ratios`: scatter is moderated over all levels of the workload on the
+    target. A level that was found set already, beside the same left as found,
+    is no change, nor is one that was refused: what they do widens all
+    intervals.
 
     *matters*: the whole interval lies beyond `MATTERS_FROM`, either way, and no
     effect at all is refused at 5 % after Holm's correction for the number of
@@ -210,8 +208,7 @@ def _effects_of_factor(
     metric: str,
     compared: Compared,
 ) -> list[LevelEffect]:
-    ordinary = [trial for trial in trials if not trial.is_reference]
-    measured = {trial.levels[factor] for trial in ordinary if factor in trial.levels}
+    measured = {trial.levels[factor] for trial in trials if factor in trial.levels}
     levels = [level for level in order if level in measured]
     if len(levels) < 2:
         return []
@@ -220,7 +217,7 @@ def _effects_of_factor(
     for trial in trials:
         level = trial.levels.get(factor, "")
         # a level that the file does not name cannot be put in order, and is left out
-        if level in by_level and (not trial.is_reference or (level == levels[0] and not trial.is_invalid)):
+        if level in by_level:
             key = tuple((name, trial.levels.get(name, first)) for name, first in others.items())
             by_level[level].setdefault((key, (trial.block, trial.session)), []).append(trial)
     found = []
@@ -231,7 +228,7 @@ def _effects_of_factor(
         pairs = _balanced(alike)
         if pairs:
             effect = _effect(level, first, factor, metric, pairs, by_level[level], baseline)
-            found.append(replace(effect, note=note or _too_few_note(first, baseline, ordinary)))
+            found.append(replace(effect, note=note or _too_few_note(first, baseline, trials)))
     return found
 
 

@@ -147,9 +147,8 @@ def run_answer(
     Returns
     -------
     RunAnswer
-        Trials of the reference are not among the combinations; among the
-        effects they are further measurements of the baseline where they are
-        that. Effects that the experiment does not ask for are its contrasts.
+        Trials of the reference are behind its drifts; neither combinations nor effects have them, but where they stand
+        in for a repeat (`stand_ins`), where both have. Effects that the experiment does not ask for are its contrasts.
     """
     known = sorted(trials, key=lambda trial: order.target_place(trial.target))
     ordinary = [trial for trial in known if not trial.is_reference]
@@ -157,11 +156,12 @@ def run_answer(
     for trial in known:
         if trial.is_reference:
             references.setdefault((trial.target, trial.workload), []).append(trial)
-    metrics = _judged_metrics(ordinary)
-    values = list(_trial_values(known, metrics))
+    repeats = [*ordinary, *(one for members in references.values() for one in stand_ins(members, ordinary))]
+    metrics = _judged_metrics(repeats)
+    values = _trial_values(repeats, metrics)
     effects = tuple(level_effects(values, order.factors, metrics))
-    combinations = tuple(_combinations(ordinary, order, units, metrics))
-    parts = [part for trial in ordinary for part in trials_apart(trial)]
+    combinations = tuple(_combinations(repeats, order, units, metrics))
+    parts = [part for trial in repeats for part in trials_apart(trial)]
     return RunAnswer(
         combinations=combinations,
         effects=effects if with_effects else (),
@@ -171,9 +171,38 @@ def run_answer(
         pairs=tuple(level_pairs(values, order.factors, metrics)),
         overall=tuple(overall_effects(values, order.factors, metrics)),
         shapes=surface_shapes(combinations),
-        apart=tuple(_combinations(parts, order, units, metrics)) if len(parts) > len(ordinary) else (),
-        factorials=() if order.is_one_at_a_time else tuple(_factorials(ordinary, order, metrics, factorial_metrics)),
+        apart=tuple(_combinations(parts, order, units, metrics)) if len(parts) > len(repeats) else (),
+        factorials=() if order.is_one_at_a_time else tuple(_factorials(repeats, order, metrics, factorial_metrics)),
     )
+
+
+def stand_ins(references: Sequence[RunTrial], ordinary: Sequence[RunTrial]) -> Iterator[RunTrial]:
+    """Trials of the reference that take the place of a repeat which a block lacks.
+
+    Notes
+    -----
+    A reference stands at the beginning of its block, where a drive is often slower or faster than later, and not in the
+    block's random order: beside a trial of the same levels it is no further repeat. A block whose baseline failed, or
+    was measured in another session, would be lost to every level; there it is used, unless it does not describe the
+    drive.
+    """
+    measured = {(one.target, one.workload, *_sorted_levels(one)) for one in ordinary}
+    blocks = {_block(one) for one in ordinary}
+    taken = {(_block(one), _sorted_levels(one)) for one in ordinary}
+    for one in references:
+        place = (_block(one), _sorted_levels(one))
+        is_wanted = (one.target, one.workload, *_sorted_levels(one)) in measured and _block(one) in blocks
+        if is_wanted and place not in taken and not one.is_invalid:
+            taken.add(place)
+            yield one
+
+
+def _block(one: RunTrial) -> tuple[str, str, int, int]:
+    return one.target, one.workload, one.block, one.session
+
+
+def _sorted_levels(one: RunTrial) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(one.levels.items()))
 
 
 def trials_apart(trial: RunTrial) -> list[RunTrial]:
@@ -316,7 +345,6 @@ def _trial_values(trials: Sequence[RunTrial], metrics: Mapping[str, str]) -> lis
             found=trial.found,
             refused=trial.refused,
             is_invalid=trial.is_invalid,
-            is_reference=trial.is_reference,
         )
         for trial in trials
         if trial.workload in metrics and (value := trial.values.get(metrics[trial.workload]))

@@ -26,9 +26,6 @@ class TrialValue:
         What was read back of the settings that did not take the level asked for.
     is_invalid : bool
         Whether it does not describe the drive.
-    is_reference : bool
-        Whether it was measured to see a drift. Where the reference is the
-        baseline, it is one more measurement of it.
     """
 
     target: str
@@ -41,7 +38,6 @@ class TrialValue:
     found: Mapping[str, str] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     is_invalid: bool = False
-    is_reference: bool = False
 
     def set_to(self, factor: str) -> str:
         """What a factor was at, as far as it was read back; otherwise its level."""

@@ -38,7 +38,7 @@ class Scan:
     tails : bool
         Whether the scatter is Student's t with three degrees of freedom.
     has_reference : bool
-        Whether the baseline is measured once more in every block, as the reference.
+        Whether the reference stands in for a baseline that is missing.
     """
 
     blocks: int = 3
@@ -55,13 +55,11 @@ class Scan:
         made = []
         for block in range(1, self.blocks + 1):
             speed = random.normal(13, 0.3)
-            if self.has_reference:
-                value = math.exp(speed + self.noise * self.times.get(0, 1.0) * random.normal())
-                made.append(TrialValue("sda", "small", block, {"scheduler": "0"}, value, is_reference=True))
             for level in range(self.levels + 1):
                 drawn = random.standard_t(3) if self.tails else random.normal()
                 value = speed + math.log(self.effects.get(level, 1.0)) + self.noise * self.times.get(level, 1.0) * drawn
-                if random.random() >= self.missing:
+                is_there = random.random() >= self.missing or (self.has_reference and not level)
+                if is_there:
                     made.append(TrialValue("sda", "small", block, {"scheduler": str(level)}, math.exp(value)))
         return made
 

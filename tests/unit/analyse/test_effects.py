@@ -121,15 +121,6 @@ def test_levels_that_were_tried_together_are_corrected_together() -> None:
     assert [effect.adjusted_p_value for effect in tested] == pytest.approx(holm([e.p_value or 0 for e in tested]))
 
 
-def with_reference(trials: list[TrialValue], value: float, **changes: object) -> list[TrialValue]:
-    """The trials, and in each block one of the reference with the levels of the baseline."""
-    blocks = sorted({(one.block, one.session) for one in trials})
-    return [
-        *trials,
-        *(replace(trial(block, value), session=session, is_reference=True, **changes) for block, session in blocks),  # type: ignore[arg-type]
-    ]
-
-
 def test_trials_that_do_not_describe_the_drive_decide_nothing() -> None:
     trials = one_at_a_time({"off": 0.3, "kyber": 1.5}, 10)
     bad = [replace(one, is_invalid=one.block == 2 and one.levels["write-cache"] == "off") for one in trials]
@@ -169,33 +160,6 @@ def test_medians_that_fall_into_the_same_buckets_are_not_known_exactly() -> None
     assert ratio_of_blocks([0.0] * 5)[1] == pytest.approx(1.0)
 
 
-def test_a_reference_that_is_the_baseline_is_one_more_measurement_of_it() -> None:
-    trials = [
-        trial(block, value, scheduler=level) for block in (1, 2, 3, 4) for level, value in (("none", 1e6), ("bfq", 3e6))
-    ]
-    found = by_level(level_effects(with_reference(trials, 4e6), FACTORS, METRICS))["bfq"]
-    # the geometric mean of 1 and 4 is 2
-    assert found.ratio.value == pytest.approx(1.5)
-    assert found.trial_count == 12
-    other = with_reference(trials, 4e6, levels={"write-cache": "off", "scheduler": "none"})
-    assert by_level(level_effects(other, FACTORS, METRICS))["bfq"].ratio.value == pytest.approx(3)
-    invalid = by_level(level_effects(with_reference(trials, 4e6, is_invalid=True), FACTORS, METRICS))["bfq"]
-    assert (invalid.ratio.value, invalid.invalid_trials) == (pytest.approx(3), 0)
-
-
-def test_references_make_false_alarms_no_more_frequent() -> None:
-    random = np.random.default_rng(9)
-    wrong = 0
-    for _ in range(400):
-        trials = [
-            replace(trial(block, float(random.lognormal(0, 0.1)), scheduler=level), is_reference=is_reference)
-            for block in range(5)
-            for level, is_reference in (("none", False), ("none", True), ("bfq", False), ("kyber", False))
-        ]
-        wrong += any(effect.verdict != "not settled" for effect in level_effects(trials, FACTORS, METRICS))
-    assert wrong / 400 <= 0.06
-
-
 def test_only_trials_of_one_session_are_paired() -> None:
     """The drive is ten times slower after the pause, and the pause lies in the middle of the second block."""
     trials = [
@@ -212,9 +176,6 @@ def test_only_trials_of_one_session_are_paired() -> None:
     found = by_level(level_effects(trials, FACTORS, METRICS))["bfq"]
     assert found.block_ratios == pytest.approx((2.0, 2.0))
     assert found.note == ""
-    # the reference is measured again where the run goes on
-    again = [*trials, replace(trial(2, 1e7), session=2, is_reference=True)]
-    assert by_level(level_effects(again, FACTORS, METRICS))["bfq"].block_ratios == pytest.approx((2.0, 2.0, 2.0))
 
 
 def test_as_found_is_one_level_only_where_it_was_found_the_same() -> None:

@@ -101,8 +101,6 @@ def test_trials_that_do_not_describe_the_drive_are_left_out() -> None:
     assert found.block_count == 3
     assert "1 of 48 trials does not describe the drive: left out" in found.notes
     assert max(abs(math.log(each.ratio.value or 0)) for each in found.interactions) < 0.1
-    references = [replace(each, is_reference=True, value=1.0) for each in trials[:3]]
-    assert factorial_of([*trials, *references], FACTORS) == factorial_of(trials, FACTORS)
 
 
 def test_as_found_is_one_level_only_where_it_was_found_the_same() -> None:

@@ -154,8 +154,8 @@ def test_trials_that_do_not_describe_the_drive_are_marked_in_every_table(
     monkeypatch.setenv("COLUMNS", "80")
     print_results(run, answer)
     text = " ".join(capsys.readouterr().out.split())
-    assert "5 of 16 invalid" in text
-    assert "write-cache off: 5 of 16 trials do not describe the drive, those of the baseline included" in text
+    assert "5 of 10 invalid" in text
+    assert "write-cache off: 5 of 10 trials do not describe the drive, those of the baseline included" in text
     assert "5 of 25 trials do not describe the drive; see below why" in text
 
 
@@ -198,7 +198,7 @@ def test_the_table_of_a_scan_says_what_was_changed_and_what_was_read_back(
     # the experiment names its effects first
     assert text.index("What changes 1 byte appended") < text.index("median of 5 repeats")
     assert "scheduler    none -> mq-deadline" in text
-    assert "write-cache off          0.299" in text
+    assert "write-cache off          0.300" in text
     assert "flushes 2 -> 0" in text
     assert "the reference drifted: median latency +28 % over 6 repeats (more than chance)" in text
     assert "in 31 of 31 trials" in text

@@ -99,7 +99,7 @@ def test_the_table_of_effects_tells_level_baseline_and_commands(scanned: RunAnsw
     rows = {row.level: row for row in table.rows}
     assert list(rows) == ["write-cache off", "scheduler bfq", "scheduler none -> mq-deadline", "read-ahead 128 KiB"]
     cache = rows["write-cache off"]
-    assert (cache.baseline, cache.ratio, cache.commands) == ("as-found (on)", "0.299", "flushes 2 -> 0")
+    assert (cache.baseline, cache.ratio, cache.commands) == ("as-found (on)", "0.300", "flushes 2 -> 0")
     assert cache.verdict_text == "matters: faster"
     assert rows["scheduler bfq"].verdict_text == "matters: slower"
     assert rows["read-ahead 128 KiB"].verdict_text == "no effect of 5 % or more"
