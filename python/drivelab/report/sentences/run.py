@@ -14,6 +14,7 @@ from drivelab.report.combination_labels import combination_labels, row_words
 from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.sentences.ahead import NOT_APART
+from drivelab.report.sentences.baseline import with_baseline
 from drivelab.report.sentences.bursts import burst_sentences, perhaps_burst_sentences
 from drivelab.report.sentences.contests import BLOCK_SIZE
 from drivelab.report.sentences.disturbance import disturbance_sentences
@@ -81,8 +82,8 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
         if effect.factor not in curves and not (values and _is_of_one_curve(effect))
     )
     interactions = interaction_sentences(answer)
-    in_short = effects_in_short(effects, answer, is_other=bool(interactions), has_numbers=not values)
-    told = (*first[len(leads) :], *in_short)
+    in_short = tuple(effects_in_short(effects, answer, is_other=bool(interactions), has_numbers=not values))
+    told = (*first[len(leads) :], *(in_short if values or sizes or first else with_baseline(answer, in_short)))
     told = (*told[:1], *interactions, *told[1:]) or (() if values or leads else tuple(_of_combinations(answer)))
     # values and sizes stand beside others only where there are several targets, of which a sentence says which is best
     ahead = beside[:BESIDE_MAX]
