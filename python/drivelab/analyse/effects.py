@@ -16,6 +16,7 @@ from itertools import combinations
 from statistics import fmean
 
 from drivelab.analyse.command_changes import command_changes
+from drivelab.analyse.left_out import left_out_note
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, Paired, PairedRatio, paired_ratios
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
@@ -228,7 +229,8 @@ def _effects_of_factor(
         pairs = _balanced(alike)
         if pairs:
             effect = _effect(level, first, factor, metric, pairs, by_level[level], baseline)
-            found.append(replace(effect, note=note or _too_few_note(first, baseline, trials)))
+            notes = [note or _too_few_note(first, baseline, trials), left_out_note(factor, level, alike, pairs)]
+            found.append(replace(effect, note="; ".join(filter(None, notes))))
     return found
 
 

@@ -351,3 +351,29 @@ def test_pairs_are_of_levels_beside_the_first_that_are_no_numbers() -> None:
     assert (pair.factor, pair.baseline, pair.level) == ("filesystem", "ext4", "xfs")
     assert pair.ratio.value == pytest.approx(1.5)
     assert pair.combination_count == 3
+
+
+def test_what_an_average_leaves_out_is_named() -> None:
+    """Raw was measured in the first block only; the ratio is that of ext4 alone."""
+    factors = {"filesystem": ("raw", "ext4"), "write-cache": ("on", "off")}
+    trials = [
+        TrialValue("sda", "small", block, {"filesystem": filesystem, "write-cache": cache}, value)
+        for block, filesystem, cache, value in (
+            (1, "raw", "on", 10e6),
+            (1, "raw", "off", 4e6),
+            (1, "ext4", "on", 20e6),
+            (1, "ext4", "off", 16e6),
+            (2, "ext4", "on", 20e6),
+            (2, "ext4", "off", 16e6),
+        )
+    ]
+    off = by_level(level_effects(trials, factors, METRICS))["off"]
+    assert off.block_ratios == pytest.approx((0.8, 0.8))
+    assert off.note == "the ratio of write-cache off leaves out raw, which not every block has"
+    # with two whole blocks what is left out is the third
+    more = [replace(one, block=block) for block in (3, 4) for one in trials[:4]]
+    off = by_level(level_effects([*trials, *more], factors, METRICS))["off"]
+    assert off.ratio.value == pytest.approx(math.sqrt(0.4 * 0.8))
+    assert off.note == "the ratio of write-cache off leaves out 1 of 4 blocks, not complete"
+    whole = by_level(level_effects(trials[:4], factors, METRICS))["off"]
+    assert whole.note == ""

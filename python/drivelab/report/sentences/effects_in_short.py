@@ -189,7 +189,10 @@ class _Words:
             for subject, of_subject in found.items()
             for words, one in of_subject.items()
         ]
-        # a list of them answers nothing
+        if len(told) > _PAIRS_MAX:
+            # a list of them answers nothing: those of the first workload alone
+            place = self._where(min(effects, key=self._place_in_file))
+            told = [one for one in told if one[1] == place]
         if 0 < len(told) <= _PAIRS_MAX:
             places = list(dict.fromkeys(where for _, where in told))
             alone = f" ({places[0]})" if len(places) == 1 and places[0] else ""
@@ -301,6 +304,10 @@ class _Words:
             ends = f"{number_text(min(ratios))} to {number_text(max(ratios))} times that of {_baseline(effect)}"
         # what is averaged is a ratio in each block; a reader finds the medians in the table
         return f" (medians: {ends} in {len(ratios)} combinations of the other factors)"
+
+    def _place_in_file(self, effect: LevelEffect) -> int:
+        """Where the experiment's file has its workload."""
+        return list(self._labels).index(effect.workload) if effect.workload in self._labels else len(self._labels)
 
     def is_durable(self, effect: LevelEffect) -> bool:
         """Whether it is about writes that survive a power cut."""

@@ -15,6 +15,7 @@ from drivelab.report.numerals import span_between, value_writer
 from drivelab.report.parts_of_text import capitalised, in_any_of, name_in, shortened
 from drivelab.report.sentences.contest import DIFFERS_FROM, firsts_apart, times_apart
 from drivelab.report.sentences.effect_words import change_between, is_of_a_size, than_words
+from drivelab.report.sentences.other_levels import at_other_levels
 from drivelab.report.sentences.overall import overall_sentences
 from drivelab.report.sentences.queue_depth import QUEUE_DEPTH
 
@@ -63,18 +64,17 @@ def value_sentences(answer: RunAnswer) -> Iterator[str]:
     elif len(groups) == 1 and (change := _change_of_curve(next(iter(groups.values())), factor)):
         yield f"{capitalised(rows[0].label)}: {change}."
     # of two numbers the change tells, where there is anything to judge it by
-    elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1 or _are_single(rows):
+    elif max(map(len, groups.values()), default=0) > 2 or len(groups) > 1 or all(one.trial_count == 1 for one in rows):
         told = [
             f"{_of_levels(members, factor, _beside(members, varied[1:]))}{_open_words(answer, members, factor)}"
+            + "".join(
+                f"; {_of_levels(of, factor, at)} (not settled)"
+                for at, of in at_other_levels(answer, members, varied[1:])
+            )
             for members in groups.values()
         ]
         both = "; ".join(told)
         yield from (f"{capitalised(one)}." for one in ([both] if len(both.split()) <= WORDS_MAX else told))
-
-
-def _are_single(rows: Sequence[CombinationResult]) -> bool:
-    """Whether every combination was measured once, so that no change between them can be judged."""
-    return all(one.trial_count == 1 for one in rows)
 
 
 def _open_words(answer: RunAnswer, members: Sequence[CombinationResult], factor: str) -> str:
