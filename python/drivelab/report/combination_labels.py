@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from drivelab.model.finding import trials_of
+from drivelab.model.judged_metric import told_metric
 from drivelab.model.level_words import level_phrase, level_text
 from drivelab.model.operations_apart import OPERATION, plural
 from drivelab.model.run_answer import CombinationResult, RunAnswer
@@ -76,6 +77,15 @@ def invalid_words(combinations: Sequence[CombinationResult]) -> str:
     """The mark of a row whose numbers do not describe the drive, or not all of them: `` (1 of 3 trials invalid)``."""
     count = sum(one.invalid_trials for one in combinations)
     return f" ({trials_of(count, sum(one.trial_count for one in combinations))} invalid)" if count else ""
+
+
+def shown_metric(group: Sequence[CombinationResult]) -> str:
+    """What is shown of a workload: small I/Os of no phase are counted, everything else is what it is judged by."""
+    judged = group[0].judged_metric
+    if any(one.is_phase for one in group):
+        return judged
+    told = told_metric(judged, (one.block_size_bytes for one in group))
+    return told if all(told in one.metrics for one in group) else judged
 
 
 def tables_of_answer(answer: RunAnswer) -> list[list[CombinationResult]]:

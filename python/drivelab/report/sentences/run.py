@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drivelab.model.finding import trials_of
-from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE, told_metric
+from drivelab.model.judged_metric import DURATION, LATENCY, MEAN_LATENCY, RESPONSE
 from drivelab.model.level_words import is_quantity
 from drivelab.model.metric import REACHED, metric_of
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import REACHED_WHOLE, CombinationResult, LevelEffect, RunAnswer
-from drivelab.report.combination_labels import combination_labels, row_words
+from drivelab.report.combination_labels import combination_labels, row_words, shown_metric
 from drivelab.report.numerals import THIN_SPACE, value_writer
 from drivelab.report.parts_of_text import capitalised, first_in_few_words
 from drivelab.report.sentences.ahead import NOT_APART
@@ -163,8 +163,7 @@ def _kind_of(one: CombinationResult) -> str:
 
 def _span(members: Sequence[CombinationResult]) -> str:
     """One number, or the least and the most of several: small I/Os that nobody waits for are counted, as in tables."""
-    told = told_metric(members[0].judged_metric, (one.block_size_bytes for one in members))
-    metric = told if all(told in one.metrics for one in members) else members[0].judged_metric
+    metric = shown_metric(members)
     write = value_writer(metric)
     labels = combination_labels(members)
     medians = [one.metrics[metric].median for one in members]

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from drivelab.model.judged_metric import DURATION
 from drivelab.model.level_words import levels_phrase, with_factor
 from drivelab.model.run_answer import CombinationResult
-from drivelab.report.combination_labels import NOT_APPLICABLE, combination_labels, invalid_words, over_words
+from drivelab.report.combination_labels import (
+    NOT_APPLICABLE,
+    combination_labels,
+    invalid_words,
+    over_words,
+    shown_metric,
+)
 from drivelab.report.numerals import span_beside, value_writer
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.tables.table import Table, TableColumn, text_rows
@@ -43,21 +49,24 @@ def matrix_table(groups: Sequence[Group], *, of_tasks: bool) -> Table | None:
     if max(map(len, groups)) > _COLUMNS_MAX:
         groups, held = _alike(groups)
     labelled = [_labelled(group) for group in groups]
+    metrics = [_metric(group, of_tasks=of_tasks) for group in groups]
     names = next((names for names, _ in labelled if names), "")
     heads = list(dict.fromkeys(label for _, labels in labelled for label in labels))
     columns = [TableColumn(head or _AS_IT_IS, is_number=True) for head in heads]
     if len(heads) > _COLUMNS_MAX:
         at = TableColumn("at")
         columns = [TableColumn("lowest", is_number=True), at, TableColumn("highest", is_number=True), at]
-        rows = [_ends(group, labels, of_tasks=of_tasks) for group, (_, labels) in zip(groups, labelled, strict=True)]
+        rows = [
+            _ends(group, labels, metric) for group, (_, labels), metric in zip(groups, labelled, metrics, strict=True)
+        ]
     elif len(heads) > 1:
         rows = [
-            [_value(group[labels.index(head)], of_tasks=of_tasks) if head in labels else "" for head in heads]
-            for group, (_, labels) in zip(groups, labelled, strict=True)
+            [_value(group[labels.index(head)], metric) if head in labels else "" for head in heads]
+            for group, (_, labels), metric in zip(groups, labelled, metrics, strict=True)
         ]
     else:
         columns = [TableColumn("", is_number=True), TableColumn("all repeats" if repeats > 1 else "95 %")]
-        rows = [_with_range(group[0], of_tasks=of_tasks) for group in groups]
+        rows = [_with_range(group[0], metric) for group, metric in zip(groups, metrics, strict=True)]
     over = over_words([one for group in groups for one in group])
     title = capitalised(f"{over}{f', by {names}' if names else ''}{held}")
     is_each_of_one = len(targets) > 1 and all(len({one.target for one in group}) == 1 for group in groups)
@@ -106,31 +115,25 @@ def _alike(groups: Sequence[Group]) -> tuple[list[Group], str]:
     return kept, f", with {levels_phrase(held)}{'' if everywhere else ' where it was varied'}" if held else ""
 
 
-def _metric(one: CombinationResult, *, of_tasks: bool) -> str:
-    return DURATION if of_tasks and DURATION in one.metrics else one.judged_metric
+def _metric(group: Group, *, of_tasks: bool) -> str:
+    return DURATION if of_tasks and any(DURATION in one.metrics for one in group) else shown_metric(group)
 
 
-def _value(one: CombinationResult, *, of_tasks: bool) -> str:
-    metric = _metric(one, of_tasks=of_tasks)
+def _value(one: CombinationResult, metric: str) -> str:
     return value_writer(metric)(one.metrics[metric].value) if metric in one.metrics else ""
 
 
-def _with_range(one: CombinationResult, *, of_tasks: bool) -> list[str]:
-    metric = _metric(one, of_tasks=of_tasks)
-    value, found = _value(one, of_tasks=of_tasks), one.metrics.get(metric)
+def _with_range(one: CombinationResult, metric: str) -> list[str]:
+    value, found = _value(one, metric), one.metrics.get(metric)
     low, high = found.ends if found else (None, None)
     write = value_writer(metric)
     return [value, "" if low is None or high is None else span_beside(value, write(low), write(high))]
 
 
-def _ends(group: Group, labels: Sequence[str], *, of_tasks: bool) -> list[str]:
+def _ends(group: Group, labels: Sequence[str], metric: str) -> list[str]:
     """The least and the greatest number, each with its levels."""
-    known = [
-        (one.metrics[metric].value, place)
-        for place, one in enumerate(group)
-        if (metric := _metric(one, of_tasks=of_tasks)) in one.metrics
-    ]
+    known = [(one.metrics[metric].value, place) for place, one in enumerate(group) if metric in one.metrics]
     if not known:
         return [""] * 4
     places = [min(known)[1], max(known)[1]]
-    return [text for place in places for text in (_value(group[place], of_tasks=of_tasks), labels[place])]
+    return [text for place in places for text in (_value(group[place], metric), labels[place])]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, told_metric
+from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE
 from drivelab.model.level_words import is_quantity, level_phrase
 from drivelab.model.metric import FLUSHES, WRITES, metric_of
 from drivelab.model.operations_apart import is_together
@@ -26,6 +26,7 @@ from drivelab.report.combination_labels import (
     combination_labels,
     levels_without,
     own_factors,
+    shown_metric,
 )
 from drivelab.report.numerals import latency_text, number_text, span_beside, value_writer
 from drivelab.report.terminal.shown_rows import shown_places
@@ -65,7 +66,7 @@ def _shown(group: Sequence[CombinationResult]) -> list[CombinationResult]:
 
     Where rounds are told by their I/Os a second, that of a mix is the one of all operations together.
     """
-    metric = _metric(group)
+    metric = shown_metric(group)
     own = own_factors(group).intersection(SETTING_NAMES)
     if any(one.is_of_rounds for one in group) and metric == RATE:
         group = [replace(one, operation="") for one in group if is_together(one.operation)]
@@ -107,7 +108,7 @@ def workload_table(
         targets.setdefault(one.target, {})[_key(one)] = one
     firsts = {_key(one): one for one in reversed(group)}
     rows = list(dict.fromkeys(map(_key, group)))
-    metric = _metric(group)
+    metric = shown_metric(group)
     if len(targets) == 1 and len(set(map(_key, every))) >= _SQUARE_ROWS_MIN:
         heads = (_head(metric), _span_head(group))
         square = square_table([firsts[key] for key in rows], partial(_number, metric=metric), heads, clean)
@@ -268,15 +269,6 @@ def _without_repeated(row: Sequence[str], before: Sequence[str] | None) -> list[
     return [*[""] * same, *row[same:]]
 
 
-def _metric(group: Sequence[CombinationResult]) -> str:
-    """What a table shows: small I/Os of no phase are counted, everything else is what it is judged by."""
-    judged = group[0].judged_metric
-    if any(one.is_phase for one in group):
-        return judged
-    told = told_metric(judged, (one.block_size_bytes for one in group))
-    return told if all(told in one.metrics for one in group) else judged
-
-
 def _head(metric: str) -> str:
     one = metric_of(metric)
     kind = {"latency": "typical latency", "rate": "per second"}.get(one.quantity, one.words)
@@ -321,7 +313,7 @@ def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
 
 def why_without_interval(group: Sequence[CombinationResult]) -> str:
     """What stands below the table of a workload in which numbers have nothing beside them; empty where all have."""
-    metric = _metric(group)
+    metric = shown_metric(group)
     found = [one.metrics[metric] for one in _shown(group) if metric in one.metrics]
     lacking = sum(one.is_seen and None in one.ends for one in found)
     which = "none" if lacking == len(found) else f"{lacking} of {len(found)} numbers have none"

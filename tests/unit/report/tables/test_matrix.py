@@ -37,3 +37,21 @@ def test_trials_that_are_no_drives_are_counted_beside_the_workload() -> None:
     marked = table(2, invalid=1)
     assert marked is not None
     assert marked.rows[1][0].text == "stat (1 of 8 trials invalid)"
+
+
+def test_small_ios_that_nobody_waits_for_are_counted_as_in_the_tables_of_each_workload() -> None:
+    metrics = {
+        "throughput_bytes_per_s": RepeatedMetric(38.7e6, 38e6, 39e6, "B/s", 2),
+        "iops": RepeatedMetric(4720.0, 4700.0, 4800.0, "1/s", 2),
+    }
+    groups = [
+        [
+            CombinationResult(
+                "loop0", workload, workload, {}, {}, metrics, "throughput_bytes_per_s", ("a", "b"), 8192, is_phase=phase
+            )
+        ]
+        for workload, phase in (("seeks", False), ("block-read", True), ("block-write", True))
+    ]
+    found = matrix_table(groups, of_tasks=False)
+    assert found is not None
+    assert [row[1].text for row in found.rows] == ["4 720/s", "38.7 MB/s", "38.7 MB/s"]
