@@ -11,6 +11,7 @@ from drawn_result_sets import made, one
 from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import Observation, ResultSet
 from drivelab.reference.load import load_reference
+from drivelab.report.card.result_rows import rows_of_sets
 from drivelab.report.figures.figure import Figure
 from drivelab.report.figures.suite_bars import KEYS, block_throughput, metadata_rates, seeks, total_time
 from drivelab.report.figures.surface import surface
@@ -152,3 +153,15 @@ def test_sizes_of_files_are_drawn_once() -> None:
 def test_nothing_is_drawn_of_nothing(make: Any) -> None:
     assert make([]) is None
     assert make([made(one())]) is None
+
+
+def test_a_card_shows_the_first_drawing_of_the_figure_of_phases_that_is_asked_for_first() -> None:
+    per_call = {"metric": "throughput_bytes_per_s", "operation": "write", "block_size_bytes": 1}
+    bytewise = [rate("per-character-write", 2e5, ("filesystem", name), **per_call) for name in ("ext3", "xfs")]
+    sets = [made(*bytewise, *suite().observations)]
+    found = {key: rows_of_sets(sets, key) for key in ("block-throughput", "seeks")}
+    told = {key: (rows.title, [row.text for row in rows.rows]) for key, rows in found.items() if rows}
+    assert told == {
+        "block-throughput": ("block-write: throughput", ["200 MB/s", "160 MB/s"]),
+        "seeks": ("seeks: I/Os per second", ["6 000/s", "4 800/s"]),
+    }

@@ -113,7 +113,7 @@ def card_of(joint: Joint) -> Card:
     differences = joint.part_differences if are_explained(joint) else ()
     if differences:
         rows = rows_of_differences(differences[0])
-    rows = None if numbers else rows or rows_of_sets(joint.drive_sets)
+    rows = None if numbers else rows or rows_of_sets(joint.drive_sets, _named_first(joint))
     if rows is not None and len(rows.rows) == 1:
         # a bar alone tells nothing, and the one number of a page is what its answer is about
         numbers = () if rows.rows[0].is_published else (replace(rows.rows[0], name=rows.title),)
@@ -135,6 +135,12 @@ def card_of(joint: Joint) -> Card:
         warnings=_warnings(joint, (sentence, *others), marked, [TOLD_BY_NUMBERS] if check and numbers else ()),
         source=source_words(joint),
     )
+
+
+def _named_first(joint: Joint) -> str:
+    """The figure that the experiment of all runs names first; empty where they differ, or it names none."""
+    named = {tuple(run.experiment.get("figures", ())[:1]) for run in joint.runs}
+    return "".join(named.pop()) if len(named) == 1 else ""
 
 
 def _answer(sentences: Sequence[str], others: Sequence[str]) -> str:

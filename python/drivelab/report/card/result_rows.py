@@ -24,27 +24,26 @@ from drivelab.report.figures.measured import (
     varying,
 )
 from drivelab.report.figures.quantity import owners
+from drivelab.report.figures.suite_bars import first_phase
 from drivelab.report.numerals import span_beside, value_writer
 
 _Item = TypeVar("_Item")
 _ENDS = 3
 
 
-def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
-    """What most drives and levels were judged by; of many a curve, or the best and the worst. None without numbers."""
-    groups: dict[tuple[str, str], list[Measured]] = {}
+def rows_of_sets(sets: Sequence[ResultSet], figure: str = "") -> Rows | None:
+    """What most drives and levels were judged by; of many a curve, or the best and the worst. None without numbers.
+
+    Parameters
+    ----------
+    figure : str
+        Key of the figure that an experiment names first: where it has phases, the card shows the first of them.
+    """
     # what is no number of the drive is none to show
     items = [one for one in measured(sets) if not one.observation.invalid_trials]
-    for one in _judged(items):
-        observation = one.observation
-        # a page calls a write what a run calls a durable one
-        operation = "durable" if observation.is_durable else observation.operation
-        groups.setdefault((observation.quantity, operation), []).append(one)
-    if not groups:
+    members, held = first_phase(figure, items) or _most_judged(items), ""
+    if not members:
         return None
-    # what was measured here comes before what is only published, and what most drives have before what one has
-    most = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)))
-    members, held = _by_means(_counted(most, items), items), ""
     rows = _rows(members)
     if len(rows) > ROWS_MAX:
         members = _published_alike(members)
@@ -64,6 +63,19 @@ def rows_of_sets(sets: Sequence[ResultSet]) -> Rows | None:
         return Rows(f"{title}{beside[1]}", beside[0])
     chosen, which = _chosen(rows, is_better_when_low=members[0].observation.is_better_when_low)
     return Rows(f"{title}{which}", chosen)
+
+
+def _most_judged(items: Sequence[Measured]) -> Sequence[Measured]:
+    """What most drives were judged by, of one kind; nothing without numbers."""
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    for one in _judged(items):
+        observation = one.observation
+        # a page calls a write what a run calls a durable one
+        operation = "durable" if observation.is_durable else observation.operation
+        groups.setdefault((observation.quantity, operation), []).append(one)
+    # what was measured here comes before what is only published, and what most drives have before what one has
+    most = max(groups.values(), key=lambda group: (_places(group, own=True), _places(group, own=False)), default=())
+    return _by_means(_counted(most, items), items)
 
 
 def _judged(items: Sequence[Measured]) -> Sequence[Measured]:

@@ -106,12 +106,26 @@ def total_time(sets: Sequence[ResultSet]) -> Figure | None:
     return _figure(_TIMES, sets)
 
 
-def _figure(kind: _Kind, sets: Sequence[ResultSet]) -> Figure | None:
-    """One drawing for each phase that was measured; published numbers need one of our own beside them, or two."""
-    known = measured(sets)
+def first_phase(key: str, known: Sequence[Measured]) -> list[Measured]:
+    """What the first drawing of a figure of phases shows; nothing of any other figure."""
+    kinds = (kind for kind in (_BLOCKS, _FILES, _SEEKS) if kind.key == key)
+    found = (
+        [one for one in _items(kind, known) if one.observation.workload in workloads]
+        for kind in kinds
+        for workloads in kind.phases
+    )
+    return next(filter(None, found), [])
+
+
+def _items(kind: _Kind, known: Sequence[Measured]) -> list[Measured]:
     # the rewrite of an experiment without blocks is another thing
     whose = {one.source for one in known if one.observation.workload in (kind.mark or (one.observation.workload,))}
-    items = [one for one in known if one.observation.metric == kind.metric and one.source in whose]
+    return [one for one in known if one.observation.metric == kind.metric and one.source in whose]
+
+
+def _figure(kind: _Kind, sets: Sequence[ResultSet]) -> Figure | None:
+    """One drawing for each phase that was measured; published numbers need one of our own beside them, or two."""
+    items = _items(kind, measured(sets))
     drawn: list[DrawnBars] = []
     for workloads in kind.phases or (tuple({one.observation.workload for one in items}),):
         members = [one for one in items if one.observation.workload in workloads]
