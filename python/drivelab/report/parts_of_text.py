@@ -41,6 +41,16 @@ def name_in(label: str) -> str:
     return label.partition(": ")[0]
 
 
+def shared_beginning(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """The words with which several texts begin, and what is behind them in each; none where a text has no others."""
+    words = [text.split() for text in texts]
+    columns = [{word.rstrip(",:;") for word in column} for column in zip(*words, strict=False)]
+    count = next((place for place, column in enumerate(columns) if len(column) > 1), len(columns))
+    if not count or any(len(one) == count for one in words):
+        return "", list(texts)
+    return " ".join(words[0][:count]).rstrip(",:;"), [" ".join(one[count:]) for one in words]
+
+
 def in_any_of(count: int, noun: str) -> str:
     """``in any of 5 workloads``, ``in either workload``: where nothing was found."""
     return f"in either {noun}" if count == 2 else f"in any of {count} {noun}s"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from drawn_result_sets import bars, grid
+from drawn_result_sets import bars, grid, made, one
 
+from drivelab.model.estimate import Estimate
 from drivelab.reference.load import load_reference
 from drivelab.report.figures import theme
 from drivelab.report.figures.bar_groups import bar_groups
@@ -137,3 +138,28 @@ def test_a_drive_is_not_parted_between_two_sheets() -> None:
         {text.split("<br>")[0] for trace in plot.data for text in trace.get("hovertext", ())} for plot in figure.plots
     ]
     assert told == [{"first"}, {"second"}]
+
+
+def test_bytes_a_second_stand_on_one_axis_whether_they_are_durable_or_not() -> None:
+    """An axis of its own makes what is durable look as fast as memory."""
+    ways = {
+        "1 MiB writes without a sync": 1.14e9,
+        "1 MiB writes, each with a sync": 8.5e7,
+        "1 MiB writes past it": 3.5e8,
+    }
+    found = [
+        one(
+            workload=title,
+            title=title,
+            metric="throughput_bytes_per_s",
+            estimate=Estimate(rate, 0.9 * rate, 1.1 * rate, "B/s", 3, 3.0, "made up"),
+            block_size_bytes=1 << 20,
+            operation="durable_write" if "each" in title else "write",
+            is_durable="each" in title,
+        )
+        for title, rate in ways.items()
+    ]
+    figure = bar_groups([made(*found)])
+    assert figure is not None
+    assert [plot.name for plot in figure.plots] == ["1 MiB writes: throughput"]
+    assert len(figure.table.rows) == len(ways)

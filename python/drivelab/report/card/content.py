@@ -21,6 +21,7 @@ from drivelab.report.card.rows import (
     rows_of_parts,
     rows_of_pauses,
     rows_of_rounds,
+    rows_of_ways,
 )
 from drivelab.report.check_table import (
     TOLD_BY_NUMBERS,
@@ -108,7 +109,7 @@ def card_of(joint: Joint) -> Card:
     numbers = tuple(_number(trial, notes) for trial in shown) or (numbers_of_bursts(own) if own else ())
     rows = commits
     if own and rows is None:
-        of_kinds = rows_of_pauses(own) or rows_of_rounds(own) or rows_of_bursts(own)
+        of_kinds = rows_of_ways(own) or rows_of_pauses(own) or rows_of_rounds(own) or rows_of_bursts(own)
         rows = rows_of_parts(own) if leads(own) else of_kinds or rows_of_overall(own, joint.sentences)
     differences = joint.part_differences if are_explained(joint) else ()
     if differences:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
 from drivelab.model.phase import WINDOW_ROUNDS
@@ -19,6 +20,7 @@ from drivelab.report.figures.part_style import answered, part_title
 from drivelab.report.numerals import count_text, latency_text, number_text, span_beside, value_writer
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.sentences.bursts import READS
+from drivelab.report.sentences.memory import way_names, ways_of_writing
 from drivelab.report.sentences.overall import overall_sentences
 from drivelab.report.sentences.pauses import paused_rates
 from drivelab.report.sentences.rounds import series_words
@@ -148,6 +150,25 @@ def _ratio(effect: LevelEffect) -> Row:
     value, low, high = effect.ratio.value or 0.0, effect.ratio.low, effect.ratio.high
     span = "" if low is None or high is None else span_beside(*map(ratio_text, (value, low, high)))
     return Row(level_text(effect.factor, effect.level), ratio_text(value), span, value, low, high)
+
+
+def rows_of_ways(content: ReportContent) -> Rows | None:
+    """Several ways to write the same, at the first of their levels, those too that memory took; None without any."""
+    every = content.answer.combinations
+    places = ways_of_writing(every)
+    if not places or len({ways[0].target for ways in places}) > 1:
+        return None
+    common, names = way_names(places[0], every)
+    write = value_writer(THROUGHPUT)
+    rows = []
+    for name, one in zip(names, places[0], strict=True):
+        found = one.metrics[THROUGHPUT]
+        low, high = found.ends
+        text = write(found.value)
+        span = "" if low is None or high is None else span_beside(text, write(low), write(high))
+        rows.append(Row(f"{name}, not the drive's" if one.invalid_trials else name, text, span, found.value, low, high))
+    words = metric_of(THROUGHPUT).words
+    return Rows(f"{common}: {words}" if common else capitalised(words), tuple(rows[:ROWS_MAX]))
 
 
 def rows_of_pauses(content: ReportContent) -> Rows | None:

@@ -19,6 +19,7 @@ from drivelab.report.figures.measured import (
     typical_latencies,
 )
 from drivelab.report.figures.quantity import caption_end, event_words
+from drivelab.report.parts_of_text import shared_beginning
 
 PLOTS_AT_MOST = 8
 
@@ -30,7 +31,10 @@ def bar_groups(sets: Sequence[ResultSet]) -> Figure | None:
     for one in what_it_is_about(items):
         size, depth = one.numbers.get(BLOCK_SIZE), one.numbers.get(QUEUE_DEPTH)
         is_latency = one.observation.quantity == "latency"
-        key = (is_latency, one.observation.is_durable, one.observation.operation, size, depth or 1)
+        # bytes a second are the same whenever they are durable; a time until they are is another
+        is_durable = is_latency and one.observation.is_durable
+        operation = one.observation.operation if is_latency else one.observation.operation.removeprefix("durable_")
+        key = (is_latency, is_durable, operation, size, depth or 1)
         groups.setdefault(key, []).append(one)
     sweeps = _sweeps(items)
     drawn: list[DrawnBars] = []
@@ -83,7 +87,7 @@ def _title(members: Sequence[Measured]) -> str:
     titles = list(dict.fromkeys(one.observation.title or one.observation.workload for one in members))
     first = members[0]
     what = "throughput" if first.observation.quantity == "throughput" else "latency"
-    named = " / ".join(titles[:2])
+    named = (len(titles) > 2 and shared_beginning(titles)[0]) or " / ".join(titles[:2])
     sized = BLOCK_SIZE in first.numbers and not any(char.isdigit() for char in named)
     size = f", {number_words(BLOCK_SIZE, first.numbers[BLOCK_SIZE])}" if sized else ""
     return f"{named}{size}: {what}"

@@ -12,8 +12,90 @@ from drivelab.model.units import format_rate_bytes_per_s
 from drivelab.model.workload import ends_durable
 from drivelab.report.content import TrialContent
 from drivelab.report.numerals import number_text
+from drivelab.report.parts_of_text import shared_beginning
 
 LOOKED_FASTER_FROM = 1.05
+# of two ways it is enough to say by how much one looks faster
+_WAYS_MIN = 3
+
+
+def ways_of_writing(combinations: Sequence[CombinationResult]) -> list[list[CombinationResult]]:
+    """Several ways to write the same, at each of its levels, of which memory took at least one.
+
+    Returns
+    -------
+    list of list of CombinationResult
+        At each place the ways that reached the drive, the fastest durable one first, before those that did not; the
+        places of each target behind each other.
+    """
+    places: dict[object, list[CombinationResult]] = {}
+    for one in combinations:
+        if THROUGHPUT in one.metrics:
+            place = (one.target, tuple(one.levels.items()), one.block_size_bytes)
+            places.setdefault(place, []).append(one)
+    found = []
+    for ways in places.values():
+        durable = next((_durable_beside(one, ways) for one in ways if _is_in_memory(one)), None)
+        if durable is not None and len(ways) >= _WAYS_MIN:
+            found.append(sorted(ways, key=lambda one: (_is_in_memory(one), one is not durable)))
+    return sorted(found, key=lambda ways: [one.target for one in combinations].index(ways[0].target))
+
+
+def way_names(ways: Sequence[CombinationResult], every: Sequence[CombinationResult]) -> tuple[str, list[str]]:
+    """What all of them write with the levels that are varied, and what each is called beside the others."""
+    common, names = shared_beginning([one.label for one in ways])
+    return f"{common}{_levels(ways[0], every)}".strip(), names
+
+
+def ways_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]:
+    """How fast each of several ways to write is at the first and the last of their levels, and how far one misleads.
+
+    Yields
+    ------
+    str
+        A sentence without a full stop; of each target one before the others.
+    """
+    targets: dict[str, list[list[CombinationResult]]] = {}
+    for ways in ways_of_writing(combinations):
+        targets.setdefault(ways[0].target, []).append(ways)
+    where = {target: f" on {target}" if len(targets) > 1 else "" for target in targets}
+    for target, places in targets.items():
+        common, names = way_names(places[0], combinations)
+        rates = [f"{name} {_rate(one)}" for name, one in zip(names, places[0], strict=True)]
+        yield f"{common}{where[target]}: {', '.join(rates)}" if common or where[target] else ", ".join(rates)
+    for target, places in targets.items():
+        last = {one.workload: one for one in places[-1]}
+        if len(places) > 1 and last.keys() == {one.workload for one in places[0]}:
+            rates = [_rate(last[one.workload]) for one in places[0]]
+            common, _ = way_names(places[-1], combinations)
+            yield f"{common}{where[target]}, in the same order: {', '.join(rates)}"
+    for target, places in targets.items():
+        yield from _misleading([places[0], *places[1:][-1:]], where[target], combinations)
+
+
+def _misleading(
+    places: Sequence[Sequence[CombinationResult]], where: str, every: Sequence[CombinationResult]
+) -> Iterator[str]:
+    """How many times as fast the first way that memory took looked as the fastest durable one, at each place."""
+    told: list[str] = []
+    shares: list[float] = []
+    first, beside = next(one for one in places[0] if _is_in_memory(one)), way_names(places[0], every)[1][0]
+    for ways in places:
+        durable, plain = ways[0], next(one for one in ways if _is_in_memory(one))
+        times = plain.metrics[THROUGHPUT].median / durable.metrics[THROUGHPUT].median
+        told.append(f"{number_text(times, 2)} times{_levels(durable, every)}")
+        shares.append(100 * _reached(plain))
+    low, high = (f"{share:.0f}" for share in (min(shares), max(shares)))
+    share = low if low == high else f"{low} to {high}"
+    yield f"{first.label}{where} looked {' and '.join(told)} as fast as {beside}, with {share} % of it on the drive"
+
+
+def _is_in_memory(one: CombinationResult) -> bool:
+    return not one.is_durable and _reached(one) < REACHED_WHOLE
+
+
+def _rate(one: CombinationResult) -> str:
+    return format_rate_bytes_per_s(one.metrics[THROUGHPUT].median)
 
 
 def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]:
@@ -32,7 +114,7 @@ def memory_sentences(combinations: Sequence[CombinationResult]) -> Iterator[str]
     told = set()
     for one in combinations:
         place = (one.target, one.workload)
-        durable = None if one.is_durable or _reached(one) >= REACHED_WHOLE else _durable_beside(one, combinations)
+        durable = _durable_beside(one, combinations) if _is_in_memory(one) else None
         if durable is None or place in told:
             continue
         rate = durable.metrics[THROUGHPUT].median
@@ -104,7 +186,7 @@ def _rates(durable: CombinationResult, combinations: Sequence[CombinationResult]
         for one in combinations
         if (one.target, one.workload) == place and not one.invalid_trials and THROUGHPUT in one.metrics
     ]
-    rates = [(format_rate_bytes_per_s(one.metrics[THROUGHPUT].median), one) for one in (durable, same[-1])]
+    rates = [(_rate(one), one) for one in (durable, same[-1])]
     told = [f"{rate}{_levels(one, combinations)}" for rate, one in rates]
     return told if rates[0][0] != rates[1][0] else told[:1]
 

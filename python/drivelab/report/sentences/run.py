@@ -21,7 +21,7 @@ from drivelab.report.sentences.disturbance import disturbance_sentences
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.effects_in_short import effects_in_short
 from drivelab.report.sentences.interactions import interaction_sentences
-from drivelab.report.sentences.memory import memory_sentences
+from drivelab.report.sentences.memory import memory_sentences, ways_sentences
 from drivelab.report.sentences.queue_depth import QUEUE_DEPTH, depth_sentences
 from drivelab.report.sentences.rounds import rounds_sentences
 from drivelab.report.sentences.sizes import size_sentences
@@ -65,7 +65,8 @@ def run_sentences(answer: RunAnswer, *, of_tasks: bool = False) -> tuple[str, ..
     if shapes and not answer.effects:
         return (*beside, *shapes)
     depths, sizes = tuple(depth_sentences(answer)), tuple(size_sentences(answer))
-    memory = tuple(f"{capitalised(sentence)}." for sentence in memory_sentences(answer.combinations))
+    ways = tuple(ways_sentences(answer.combinations))
+    memory = tuple(f"{capitalised(sentence)}." for sentence in ways or memory_sentences(answer.combinations))
     first = (*memory, *depths)
     # behind which target is fastest
     leads = first[:BESIDE_MAX] if beside and depths else ()
