@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drivelab.model.estimate import Estimate
+from drivelab.model.finding import trials_of
 from drivelab.model.programs import PROGRAMS
 from drivelab.model.units import format_quantity
 from drivelab.model.verdict import COMMITS, ONLY_READ, easier_words, verdicts_in
@@ -175,7 +176,7 @@ def answer_of(
     if sentence or sentences:
         first, *rest = first_in_few_words(tuple(filter(None, (sentence, *sentences))))
         sentence, sentences = (first, tuple(rest)) if sentence else ("", (first, *rest))
-    return Answer(outcome, sentence, blocks, sentences, _trust(findings, busy_words(trials)), not missing)
+    return Answer(outcome, sentence, blocks, sentences, _trust(findings, trials), not missing)
 
 
 def surer_words(verdicts: Sequence[VerdictBlock], command_line: str, *, is_busy: bool, is_simulated: bool) -> str:
@@ -323,12 +324,15 @@ def _plain_sentences(trials: Sequence[TrialContent]) -> list[str]:
     return sentences
 
 
-def _trust(findings: Sequence[ReportedFinding], busy: str) -> str:
-    invalid = sum(finding.severity == "invalid" for finding in findings)
+def _trust(findings: Sequence[ReportedFinding], trials: Sequence[TrialContent]) -> str:
+    invalid, found = sum(trial.is_invalid for trial in trials), sum(one.severity == "invalid" for one in findings)
     warnings = sum(finding.severity == "warning" for finding in findings)
     parts = []
     if invalid:
-        parts.append(f"{invalid} {'result does' if invalid == 1 else 'results do'} not describe the drive")
+        parts.append(f"{trials_of(invalid, len(trials), 'do not')} describe the drive")
+    elif found:
+        # it is of no trial
+        parts.append(f"{found} {'result does' if found == 1 else 'results do'} not describe the drive")
     if warnings:
         parts.append(f"{warnings} {'finding limits' if warnings == 1 else 'findings limit'} what the numbers mean")
-    return "; ".join(filter(None, (capitalised(busy), " and ".join(parts))))
+    return "; ".join(filter(None, (capitalised(busy_words(trials)), " and ".join(parts))))

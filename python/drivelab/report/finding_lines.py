@@ -27,6 +27,7 @@ from drivelab.model.units import format_duration_ns
 _WHY = "{why}"
 _NAME_WIDTH_MAX = 40
 _ALL = "all trials on "
+_DETAILS = re.compile(r" \([^()]*\)|less than (?=1 %)")
 _VIRTUAL = "virtual-drive"
 _OF_DRIVES = re.compile(r"(?P<names>.*?) (?:is|are) (?P<kind>virtual|simulated)(?: \(.*?\))?: (?P<rest>.*)")
 _PROCESSORS = "other_processor_share"
@@ -131,7 +132,9 @@ def _line(members: Sequence[Finding], trial_count: int, targets: Mapping[str, st
         return FindingLine("note" if why else first.severity, text.replace(_WHY, why), code=first.code)
     # of what stands for many trials only the first text is known
     texts = [one.text for one in members]
-    merged = "" if any(one.trial_count for one in members) else merged_texts(texts)
+    # what stands in brackets not all of them have
+    merged = merged_texts(texts) or merged_texts(_DETAILS.sub("", text) for text in texts)
+    merged = "" if any(one.trial_count for one in members) else merged
     if of.startswith(_ALL):
         where = f" [{of.removeprefix(_ALL)}]"
     else:

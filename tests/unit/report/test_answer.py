@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -77,6 +78,12 @@ def test_trust_is_summed_up() -> None:
     trust = answer_of(None, (), findings).trust
     assert trust == "1 result does not describe the drive and 2 findings limit what the numbers mean"
     assert answer_of(None, (), reported([Finding("d", "note", "n")])).trust == ""
+
+
+def test_of_trials_that_do_not_describe_the_drive_all_are_counted(trial: Callable[..., TrialContent]) -> None:
+    found = [Finding("a", "invalid", "x", f"t{number}") for number in range(3)]
+    trials = [replace(trial(), name=one.trial, findings=(one,)) for one in found] + [trial()]
+    assert answer_of(None, trials, reported(found)).trust == "3 of 4 trials do not describe the drive"
 
 
 def test_limits_of_latency_go_into_the_picture() -> None:

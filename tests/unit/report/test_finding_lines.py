@@ -30,6 +30,17 @@ def test_the_numbers_of_what_stands_for_many_trials_are_used() -> None:
     assert line.text.startswith("830 of 900 trials were shorter than 300 ms (50 to 200 ms)")
 
 
+def test_details_that_not_all_of_them_have_do_not_keep_the_numbers_of_one_for_all() -> None:
+    texts = [
+        "0 % of 100 MiB of writes reached the drive; the rest was memory (100 MiB still waited)",
+        "less than 1 % of 500 MiB of writes reached the drive; the rest was memory",
+    ]
+    findings = [Finding("page-cache-answered", "invalid", text, f"t{at}") for at, text in enumerate(texts)]
+    (line,) = finding_lines(findings, 24)
+    assert line.text == "0 to 1 % of 100 to 500 MiB of writes reached the drive; the rest was memory"
+    assert line.where == " [in 2 of 24 trials]"
+
+
 def test_a_drive_of_two_targets_is_named_once() -> None:
     findings = [Finding("virtual-drive", "warning", "vda is virtual: a host answers", "", {}) for _ in range(2)]
     assert [line.text for line in finding_lines(findings, 3)] == ["vda is virtual: a host answers"]
