@@ -72,7 +72,11 @@ class Joint:
             first = [one for one in measured if one.key.removeprefix(measured[0].key).strip("-0123456789") == ""]
             return (*(first if len(first) <= _DRIVES_MAX else ()), self.tables[0])
         beside = tuple(table for table in self.tables if table.key.startswith(DRIVES_BESIDE))
-        return (self.tables[0], *beside) if beside and self.tables[0].key == FITNESS else self.tables[:1]
+        if beside and self.tables[0].key == FITNESS:
+            return (self.tables[0], *beside)
+        # beside the sentences of one run stand the numbers that they tell
+        told = tuple(table for table in self.tables if not (table.is_of_means and self.only_run))
+        return (told or self.tables)[:1]
 
     @property
     def drive_sets(self) -> tuple[ResultSet, ...]:

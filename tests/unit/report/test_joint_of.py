@@ -256,3 +256,12 @@ def test_a_drive_whose_burst_one_run_saw_end_is_told_by_what_lasts() -> None:
     assert "1 300 times as fast as volume" in first
     assert "385 000 against 300 IOPS once bursts are over" in first
     assert not any("No burst ended" in text for text in others)
+
+
+def test_of_one_run_no_means_over_settings_stand_beside_its_sentences() -> None:
+    run = golden_joint("ssd-latency-scratch")
+    means, plain = (replace(run.tables[0], key=key, is_of_means=key == "pivot") for key in ("pivot", "results"))
+    assert replace(run, tables=(means, plain)).leading_tables == (plain,)
+    assert replace(run, tables=(means,)).leading_tables == (means,)
+    several = replace(run, tables=(means, plain), runs=run.runs * 2, result_sets=run.result_sets * 2)
+    assert several.leading_tables == (means,)

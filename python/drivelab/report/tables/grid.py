@@ -191,7 +191,7 @@ def _grid(
         notes = dict.fromkeys(note for seen in members for note in seen.notes())
         shown.append(NumberRow(tuple(texts), tuple(numbers), text_notes=tuple(notes)))
     as_printed = _is_page(sets)
-    return number_table(
+    found = number_table(
         view.key,
         _title(view, apart, part),
         [view.heads.get(name, name.replace("_", " ")) for name in names],
@@ -200,11 +200,15 @@ def _grid(
         view.page_caption if as_printed else _caption(view, part),
         as_printed=as_printed,
     )
+    return replace(found, is_of_means=_has_means(view, part))
 
 
 def _caption(view: BuiltInView, part: Sequence[_Seen]) -> str:
-    has_means = any(len({seen.places.get(name, "") for seen in part}) > 1 for name in view.mean_over)
-    return f"{view.caption.strip()} {view.mean_caption.strip() if has_means else ''}".strip()
+    return f"{view.caption.strip()} {view.mean_caption.strip() if _has_means(view, part) else ''}".strip()
+
+
+def _has_means(view: BuiltInView, part: Sequence[_Seen]) -> bool:
+    return any(len({seen.places.get(name, "") for seen in part}) > 1 for name in view.mean_over)
 
 
 def _grouped(

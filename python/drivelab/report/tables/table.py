@@ -64,6 +64,8 @@ class Table:
         The same and more in full precision and plain units, for CSV; None where the shown texts are all there is.
     is_asked : bool
         Whether the experiment itself holds it, so that it stands before ours.
+    is_of_means : bool
+        Whether its numbers are means over the levels of some factor, which no sentence tells.
     """
 
     key: str
@@ -74,6 +76,7 @@ class Table:
     notes: tuple[str, ...] = ()
     data: DataTable | None = None
     is_asked: bool = False
+    is_of_means: bool = False
 
     def plain(self) -> DataTable:
         """What its CSV holds."""
