@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from drivelab.model.finding import trials_of
 from drivelab.model.judged_metric import told_metric
-from drivelab.model.level_words import level_phrase, level_text
+from drivelab.model.level_words import level_phrase, level_size, level_text
 from drivelab.model.operations_apart import OPERATION, plural
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.setting import AS_FOUND, SETTING_NAMES
@@ -15,6 +15,7 @@ from drivelab.model.setting import AS_FOUND, SETTING_NAMES
 # wider labels stand in one column, where they can be broken
 _LABELS_WIDTH_MAX = 40
 _FEW_MIN = 3
+FILE_SIZE, BLOCK_SIZE = "file_size", "block_size"
 # the cell of a factor that a combination does not have, like mount options on the bare drive
 NOT_APPLICABLE = "-"
 # heads of a table whose rows differ from the first in one level each
@@ -89,8 +90,19 @@ def shown_metric(group: Sequence[CombinationResult]) -> str:
 
 
 def tables_of_answer(answer: RunAnswer) -> list[list[CombinationResult]]:
-    """The rows of each table of a run; none where a mean over a burst, what follows and rests is none of the rates."""
-    return [] if answer.buckets else combinations_by_table(answer.rows)
+    """The rows of each table of a run; of a surface those of its largest files.
+
+    None where a mean over a burst, what follows and rests is none of the rates.
+    """
+    return [] if answer.buckets else [of_largest_files(group) for group in combinations_by_table(answer.rows)]
+
+
+def of_largest_files(group: Sequence[CombinationResult]) -> list[CombinationResult]:
+    """Where sizes of files and of records were varied, what was measured of the largest files; else all."""
+    if not all({FILE_SIZE, BLOCK_SIZE} <= one.levels.keys() for one in group):
+        return list(group)
+    largest = max((one.levels[FILE_SIZE] for one in group), key=level_size)
+    return [one for one in group if one.levels[FILE_SIZE] == largest]
 
 
 def combinations_by_table(rows: Sequence[CombinationResult]) -> list[list[CombinationResult]]:
@@ -136,7 +148,10 @@ def table_title(group: Sequence[CombinationResult], rows: Sequence[CombinationRe
     targets = {one.target for one in group}
     is_one_of_several = len(targets) == 1 and len({one.target for one in rows}) > 1
     over = f", {over_words(group)}" if any(one.is_of_rounds for one in group) else ""
-    return f"{group[0].label}{f' on {group[0].target}' if is_one_of_several else ''}{over}"
+    files = {one.levels.get(FILE_SIZE, "") for one in group}
+    is_part = len(files) == 1 < len({one.levels.get(FILE_SIZE) for one in rows if one.workload == group[0].workload})
+    of_files = f", files of {level_text(FILE_SIZE, files.pop())}" if is_part else ""
+    return f"{group[0].label}{f' on {group[0].target}' if is_one_of_several else ''}{of_files}{over}"
 
 
 def over_words(group: Sequence[CombinationResult]) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from drivelab.model.judged_metric import THROUGHPUT
-from drivelab.model.level_words import level_text
+from drivelab.model.level_words import level_size, level_text
 from drivelab.model.run_answer import CombinationResult, RunAnswer
 from drivelab.model.surface import REPEATS_MIN, SurfaceShape
 from drivelab.model.units import format_bytes
+from drivelab.report.combination_labels import BLOCK_SIZE, FILE_SIZE, combinations_by_table, of_largest_files
 from drivelab.report.parts_of_text import capitalised
 
 # more of them nobody reads
 TOLD_AT_MOST = 12
+# from how many record sizes on there is a curve, and which share of the best is near to it
+RECORDS_MIN, NEAR = 3, 0.9
 NOTHING = "No dips or edges: no file size or record size is slower than its neighbours at most sizes of the other."
 NOT_JUDGED = (
     f"Which file size or record size stands out was not judged: that takes {REPEATS_MIN} repeats of each. "
@@ -35,7 +39,41 @@ def shape_sentences(answer: RunAnswer) -> tuple[str, ...]:
     more = (f"{left} more such edges are in the figures.",) if left > 0 else ()
     is_judged = any(one.trial_count >= REPEATS_MIN for one in surfaces)
     stands_out = (*told[:TOLD_AT_MOST], *more) or ((NOTHING,) if is_judged else (NOT_JUDGED,))
-    return (*_fastest(surfaces), *stands_out)
+    return (*_over_records(surfaces), *_fastest(surfaces), *stands_out)
+
+
+def _over_records(surfaces: Sequence[CombinationResult]) -> Iterator[str]:
+    """With which records the largest files come near to their best throughput, in the median over the workloads."""
+    shares: dict[str, list[float]] = {}
+    for group in combinations_by_table(surfaces):
+        known = [one for one in of_largest_files(group) if THROUGHPUT in one.metrics and not one.invalid_trials]
+        best = max(map(_rate, known), default=0.0)
+        for one in known:
+            shares.setdefault(one.levels[BLOCK_SIZE], []).append(_rate(one) / best)
+    if len(shares) < RECORDS_MIN:
+        return
+    medians = {size: median(shares[size]) for size in sorted(shares, key=level_size)}
+    first, last = _near(list(medians.values()))
+    sizes = list(medians)
+    words = {size: level_text(BLOCK_SIZE, size) for size in sizes}
+    ends = [size for is_apart, size in ((first > 0, sizes[0]), (last < len(sizes) - 1, sizes[-1])) if is_apart]
+    others = " and".join(f" those of {words[size]} to {_percent(medians[size])}" for size in ends)
+    files = level_text(FILE_SIZE, max((one.levels[FILE_SIZE] for one in surfaces), key=level_size))
+    records = f"records of {words[sizes[first]]}{f' to {words[sizes[last]]}' if first < last else ''}"
+    share = f"{_percent(min(medians[size] for size in sizes[first : last + 1]))}{' or more' if first < last else ''}"
+    most = max(map(len, shares.values()))
+    over = f" (median of {most} workloads)" if most > 1 else ""
+    yield f"With files of {files}, {records} come to {share} of the best throughput{others and f',{others}'}{over}."
+
+
+def _near(shares: Sequence[float]) -> tuple[int, int]:
+    """The first and the last place about the best one that come near to the best."""
+    first = last = max(range(len(shares)), key=shares.__getitem__)
+    while first and shares[first - 1] >= NEAR:
+        first -= 1
+    while last < len(shares) - 1 and shares[last + 1] >= NEAR:
+        last += 1
+    return first, last
 
 
 def _fastest(surfaces: Sequence[CombinationResult]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Throughput over file size and record size in the shape of IOzone's report for spreadsheets.
 
 A block for each way to go through a file: rows are file sizes, columns record
-sizes, both in kB of 1024 B; cells are kB/s. What was not measured is empty.
+sizes. IOzone's own text has both in kB of 1024 B, and kB/s; tables have MB/s, as
+everything else. What was not measured is empty.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from drivelab.model.judged_metric import THROUGHPUT
 from drivelab.model.result_set import ResultSet
+from drivelab.model.units import format_bytes
 from drivelab.report.figures.measured import Point
 from drivelab.report.figures.size_grid import OF_FILES, Grid, grids_over
+from drivelab.report.numerals import number_text
 from drivelab.report.tables.table import Table, TableCell, TableColumn
 
 KEY = "surfaces"
-KIB = 1024
+KIB, MB = 1024, 1e6
 # what IOzone calls them, in its order
 REPORTS = {
     "write": "Writer report",
@@ -33,8 +36,9 @@ REPORTS = {
     "stdio-reread": "Re-Fread report",
 }
 CAPTION = (
-    "Rows are file sizes, columns record sizes, both in KiB; cells are KiB/s, the median of the repeats. Empty is what "
-    "does not exist or was not measured. “✗” stands at numbers with trials that do not describe the drive."
+    "Rows are file sizes, columns record sizes; each number is the median of the repeats, with their range, which a "
+    "single trial has not. Empty is what does not exist or was not measured. “✗” stands at numbers with trials that do "
+    "not describe the drive."
 )
 
 
@@ -44,20 +48,24 @@ def surface_tables(sets: Sequence[ResultSet]) -> tuple[Table, ...]:
 
 
 def _table(grid: Grid) -> Table:
-    heads = [TableColumn("file size", "KiB"), *(TableColumn(f"{_kib(x)} KiB", "KiB/s", is_number=True) for x in grid.x)]
+    heads = [TableColumn("file size"), *(TableColumn(format_bytes(x), "MB/s", is_number=True) for x in grid.x)]
     rows = []
     for file in grid.y:
         cells = [_cell(grid.cells.get((record, file))) for record in grid.x]
-        rows.append((TableCell(_kib(file)), *cells))
+        rows.append((TableCell(format_bytes(file)), *cells))
     return Table(KEY, f"Throughput over file and record size: {grid.label}", tuple(heads), tuple(rows), CAPTION)
 
 
 def _cell(point: Point | None) -> TableCell:
     if point is None:
         return TableCell("")
-    ends = [None if end is None else _kib(end) for end in (point.low, point.high)]
-    interval = f"{ends[0]}–{ends[1]}" if None not in ends else ""
-    return TableCell(f"{_kib(point.value)}{' ✗' if point.invalid_trials else ''}", interval)
+    is_range = point.trial_count > 1 and point.low is not None and point.high is not None
+    interval = f"{_mb(point.low or 0)}–{_mb(point.high or 0)}" if is_range else ""
+    return TableCell(f"{_mb(point.value)}{' ✗' if point.invalid_trials else ''}", interval)
+
+
+def _mb(number: float) -> str:
+    return number_text(number / MB)
 
 
 def _kib(number: float) -> str:

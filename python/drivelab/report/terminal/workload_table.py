@@ -71,7 +71,7 @@ def _shown(group: Sequence[CombinationResult]) -> list[CombinationResult]:
     if any(one.is_of_rounds for one in group) and metric == RATE:
         group = [replace(one, operation="") for one in group if is_together(one.operation)]
     elif any(one.is_of_rounds for one in group):
-        group = [one for one in group if _number(one, metric)[0]]
+        group = [one for one in group if _number(one, metric, repeats_min=1)[0]]
     return [replace(one, levels=dict(levels_without(one, own))) for one in group]
 
 
@@ -103,6 +103,7 @@ def workload_table(
     from rich.text import Text
 
     every, group = group, _shown(group)
+    number = partial(_number, repeats_min=2 if max(one.trial_count for one in group) > 1 else 1)
     targets: dict[str, dict[Key, CombinationResult]] = {}
     for one in group:
         targets.setdefault(one.target, {})[_key(one)] = one
@@ -111,7 +112,7 @@ def workload_table(
     metric = shown_metric(group)
     if len(targets) == 1 and len(set(map(_key, every))) >= _SQUARE_ROWS_MIN:
         heads = (_head(metric), _span_head(group))
-        square = square_table([firsts[key] for key in rows], partial(_number, metric=metric), heads, clean)
+        square = square_table([firsts[key] for key in rows], partial(number, metric=metric), heads, clean)
         if square is not None and square.row_count <= rows_max:
             return square, 0
     rows.sort(key=lambda key: _place_among(first, firsts[key]))
@@ -121,7 +122,7 @@ def workload_table(
     shown = shown_places([dict(key) for key in rows], rows_max, leading)
     tells_others, numbers = _tells_others(list(targets), group, metric), []
     for key in (rows[place] for place in shown):
-        pairs = [_number(members.get(key), metric) for members in targets.values()]
+        pairs = [number(members.get(key), metric) for members in targets.values()]
         cells = [text for value, span in pairs for text in (_with_unit(value, metric, len(targets)), span)]
         more = _others(firsts[key], metric) if tells_others else ()
         numbers.append([*cells, *more, _commands(firsts[key], is_short=len(targets) > 1)][: len(columns)])
@@ -296,8 +297,8 @@ def _columns(metric: str, targets: Sequence[str], group: Sequence[CombinationRes
     return [*found, (work, "left")] if any(map(_commands, group)) else found
 
 
-def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
-    """The number, and its range without the unit where it is the same."""
+def _number(one: CombinationResult | None, metric: str, repeats_min: int) -> tuple[str, str]:
+    """The number, and its range without the unit where it is the same; none of fewer repeats, beside others' ranges."""
     found = one.metrics.get(metric) if one is not None else None
     if found is None:
         low = one.bounds.get(metric, (None, None))[0] if one is not None else None
@@ -306,7 +307,7 @@ def _number(one: CombinationResult | None, metric: str) -> tuple[str, str]:
     if found.at_first is not None:
         return value, f"at first {_write(metric, found.at_first)}"
     low, high = found.ends
-    if low is None or high is None:
+    if low is None or high is None or found.repeat_count < repeats_min:
         return value, ""
     return value, span_beside(value, _write(metric, low), _write(metric, high))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from drawn_result_sets import made, one
 
 from drivelab.interop.foreign import SourceText
@@ -13,6 +14,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.result_set import ResultSet
 from drivelab.model.run_answer import CombinationResult, RepeatedMetric, RunAnswer
 from drivelab.model.surface import SurfaceShape
+from drivelab.report.combination_labels import table_title, tables_of_answer
 from drivelab.report.sentences.durations import duration_sentences
 from drivelab.report.sentences.run import run_sentences
 from drivelab.report.sentences.surface_shapes import NOT_JUDGED, NOTHING, TOLD_AT_MOST, shape_sentences
@@ -110,13 +112,23 @@ def test_a_surface_is_a_table_with_a_row_for_each_file_size() -> None:
     tables = surface_tables([surfaces()])
     assert len(tables) == 2
     assert [column.full for column in tables[0].columns] == [
-        "file size [KiB]", "4 KiB [KiB/s]", "64 KiB [KiB/s]", "128 KiB [KiB/s]",
+        "file size", "4 KiB [MB/s]", "64 KiB [MB/s]", "128 KiB [MB/s]",
     ]  # fmt: skip
     assert [[cell.text for cell in row] for row in tables[0].rows] == [
-        ["64", "68", "128", ""],
-        ["128", "132", "192", "256"],
-        ["256", "260", "320", "384"],
+        ["64 KiB", "0.0696", "0.131", ""],
+        ["128 KiB", "0.135", "0.197", "0.262"],
+        ["256 KiB", "0.266", "0.328", "0.393"],
     ]
+
+
+def test_beside_a_number_of_a_surface_stands_the_range_of_repeats_and_no_interval_of_a_single_trial() -> None:
+    found = [
+        replace(each, estimate=replace(each.estimate, low=1024.0, high=3e9), trial_count=1 + (number % 2))
+        for number, each in enumerate(surfaces().observations)
+    ]
+    span = "0.00102–3\u202f000"
+    intervals = [cell.interval for row in surface_tables([made(*found)])[0].rows for cell in row[1:]]
+    assert intervals == ["", span, "", "", span, "", span, "", span]
 
 
 def test_the_spreadsheet_text_is_that_of_iozone() -> None:
@@ -189,6 +201,53 @@ def test_the_sizes_at_which_most_workloads_are_fastest_come_first() -> None:
     ]
     first, *_ = shape_sentences(RunAnswer(combinations=tuple(rows)))
     assert first == ("The fastest combination has files of 4 MiB in 2 of 2 workloads, and records of 4 KiB in 2.")
+
+
+def of_records(*rates: float, workload: str = "read", file_size: str = "512MiB") -> list[CombinationResult]:
+    """A workload over files of a size, with records of 4 KiB, 32 KiB and so on."""
+    sizes = [f"{4 << (3 * place)}KiB" for place in range(len(rates))]
+    return [
+        combination(workload, {"file_size": file_size, "block_size": size}, throughput_bytes_per_s=metric(rate, "B/s"))
+        for size, rate in zip(sizes, rates, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rates", "told"),
+    [
+        (
+            (57, 95, 100, 70),
+            (
+                "records of 32 KiB to 256 KiB come to 95\u00a0% or more of the best throughput, "
+                "those of 4 KiB to 57\u00a0% and those of 2 MiB to 70\u00a0%."
+            ),
+        ),
+        ((100, 99, 98), "records of 4 KiB to 256 KiB come to 98 % or more of the best throughput."),
+        ((100, 50, 95), "records of 4 KiB come to 100 % of the best throughput, those of 256 KiB to 95 %."),
+    ],
+)
+def test_which_records_are_near_to_the_best_is_told_of_the_largest_files(rates: tuple[float, ...], told: str) -> None:
+    small = of_records(*[1e9] * len(rates), file_size="64MiB")
+    first, *_ = shape_sentences(RunAnswer(combinations=(*small, *of_records(*rates))))
+    assert first == f"With files of 512 MiB, {told}"
+
+
+def test_which_records_are_near_to_the_best_is_the_median_over_the_workloads() -> None:
+    rows = [
+        *of_records(10, 100, 100),
+        *of_records(80, 100, 100, workload="write"),
+        *of_records(60, 100, 1, workload="x"),
+    ]
+    first, *_ = shape_sentences(RunAnswer(combinations=tuple(rows)))
+    assert first.endswith(", those of 4 KiB to 60 % (median of 3 workloads).")
+
+
+def test_the_table_of_a_surface_on_a_screen_is_that_of_its_largest_files() -> None:
+    rows = (*of_records(1, 2, 3, file_size="64MiB"), *of_records(4, 5, 6))
+    (table,) = tables_of_answer(RunAnswer(combinations=rows))
+    assert table == list(rows[3:])
+    assert table_title(table, rows) == "the read, files of 512 MiB"
+    assert table_title(table, rows[3:]) == "the read"
 
 
 def test_that_nothing_stands_out_is_told_and_only_of_surfaces() -> None:
