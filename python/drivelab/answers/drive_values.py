@@ -6,11 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from drivelab.analyse.comparability import asked_of
 from drivelab.analyse.judged_metric import judged_metric
 from drivelab.analyse.like_numbers import Values, like_numbers
 from drivelab.analyse.run_answer import RunTrial
+from drivelab.answers.drive_of_run import is_scratch
 from drivelab.answers.lasting_trials import as_they_last
 from drivelab.answers.measured_on import as_text, measured_targets
 from drivelab.answers.run_answer import trials_of_run
@@ -20,7 +22,7 @@ from drivelab.model.drive_values import FleetDrive, FleetNumber, FleetNumbers, N
 from drivelab.model.errors import DrivelabError
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT, told_metric
 from drivelab.model.names import counted, names_in_words
-from drivelab.model.result_set import SIMULATED, MeasuredDrive
+from drivelab.model.result_set import MeasuredDrive
 from drivelab.model.stored_experiment import workload_titles
 from drivelab.model.units import format_decimal_bytes
 from drivelab.store.read import StoredRun, open_run
@@ -188,38 +190,42 @@ def _numbers_of(trial: RunTrial) -> Iterator[tuple[str, float]]:
 def drives_of_run(record: RunRecord, labels: Iterable[str] = (), host: str = "") -> dict[str, FleetDrive]:
     """The drives of a run by the labels of its targets; of a host that is called so, if that is said."""
     measured = measured_targets(record, list(dict.fromkeys(labels)))
-    kernel_names = {as_text(target.get("label")): _kernel_name(target) for target in record.targets}
+    facts = {as_text(target.get("label")): target.get("facts_before") or {} for target in record.targets}
     return {
-        label: _drive(replace(target.drive, machine=host or target.drive.machine), kernel_names.get(label, ""), record)
+        label: _drive(replace(target.drive, machine=host or target.drive.machine), facts.get(label, {}), record)
         for label, target in measured.items()
     }
 
 
-def _drive(drive: MeasuredDrive, kernel_name: str, record: RunRecord) -> FleetDrive:
-    model = drive.model or drive.kind or drive.label
-    if drive.kind == SIMULATED:
-        model = f"{drive.model} ({drive.kind})"
-    elif drive.model and drive.capacity_bytes:
-        model = f"{model} {format_decimal_bytes(drive.capacity_bytes)}"
-    elif drive.kind and not drive.model:
-        model = f"{drive.name} ({drive.kind})" if drive.name != drive.kind else drive.kind
+def _drive(drive: MeasuredDrive, facts: Mapping[str, Any], record: RunRecord) -> FleetDrive:
+    name = _kernel_name(facts) or drive.label
+    title = as_text((facts.get("simulated") or {}).get("title"))
+    # a device is typed with its directory and without, and which one a scratch drive gets is chance
+    place = name if facts.get("kind") == "block_device" and not is_scratch(facts) else drive.label
     return FleetDrive(
         # one serial in two hosts: a drive that moved, or serials that a hypervisor makes up; compared it is both times
-        key=f"{drive.machine}/{drive.serial or drive.label}",
+        key=f"{drive.machine}/{drive.serial or place}",
         host=drive.machine,
         serial=drive.serial,
-        name=kernel_name or drive.label,
-        model=model,
+        name=name,
+        model=f"{title} ({drive.kind})" if title else _model(drive),
         firmware=drive.firmware,
         tags=dict(record.tags),
         first_utc=record.started_utc,
         last_utc=record.started_utc,
+        has_model=bool(title or drive.model),
     )
 
 
-def _kernel_name(target: Mapping[str, object]) -> str:
-    facts = target.get("facts_before") or {}
-    drives = facts.get("drives") if isinstance(facts, Mapping) else None
+def _model(drive: MeasuredDrive) -> str:
+    """Model and capacity; of a drive that tells no model what it is, so that those of a kind and size are peers."""
+    told = (drive.model, " ") if drive.model else (drive.kind, ", ")
+    capacity = format_decimal_bytes(drive.capacity_bytes) if drive.capacity_bytes else ""
+    return told[1].join(filter(None, (told[0], capacity))) if told[0] else drive.label
+
+
+def _kernel_name(facts: Mapping[str, Any]) -> str:
+    drives = facts.get("drives")
     return as_text(drives[0].get("name")) if drives and len(drives) == 1 else ""
 
 
@@ -235,6 +241,14 @@ def _notes(found: _Gathered, drives: Iterable[FleetDrive]) -> Iterator[str]:
     for why, count in found.left_out.items():
         if why.strip():
             yield f"left out: {counted(count, 'trial')} that {why}"
+    drives = list(drives)
+    if guessed := [drive.model for drive in drives if not drive.has_model]:
+        kinds = sorted(set(guessed))
+        more = f" and {len(kinds) - 1} more" if len(kinds) > 1 else ""
+        yield (
+            f"of {counted(len(guessed), 'drive')} no model is known: those of one kind and size ({kinds[0]}{more}) are "
+            "taken for one model"
+        )
     hosts = defaultdict(set)
     for drive in drives:
         if drive.serial:

@@ -29,7 +29,7 @@ from drivelab.store.read import StoredRun, open_run
 from drivelab.store.regular_file import read_regular
 from drivelab.store.run_record import RUN_JSON_BYTES_MAX
 
-FORMAT = 1
+FORMAT = 2
 DATA, PAGES, BESIDE = "data", "runs", "beside"
 _NAME_MAX = 120
 _DIGEST = 10

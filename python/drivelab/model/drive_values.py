@@ -26,7 +26,10 @@ class FleetDrive:
     name : str
         What the kernel calls it, or the target as it was typed.
     model : str
-        Its model with the capacity; the target where no single drive is known beneath.
+        Its model with the capacity, or the title of a simulated drive; of one that tells none what it is, with the
+        capacity.
+    has_model : bool
+        Whether it told its model.
     tags : mapping of str to str
         What the user said of its newest run.
     first_utc, last_utc : str
@@ -43,6 +46,7 @@ class FleetDrive:
     run_count: int = 1
     first_utc: str = ""
     last_utc: str = ""
+    has_model: bool = True
 
     @property
     def words(self) -> str:
