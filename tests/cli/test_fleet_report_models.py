@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from drivelab.cli.main import run
+from drivelab.model.finding import Finding
 from made_up_fleet import MadeUpDrive, made_up_drives, write_fleet
 
 SLOW = 7
@@ -91,3 +94,36 @@ def test_drives_of_unknown_model_are_held_against_those_of_their_kind_and_size(
         "Of 12 drives no model is known: those of one kind and size (loop device, 537 MB) are taken for one model."
         in told
     )
+
+
+def test_drives_that_lack_numbers_are_named_with_why_and_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Finding("host-cache-answered", "invalid", "the page cache answered", advice="let the loop device bypass it")
+    drives = [replace(one, name=f"loop{place}") for place, one in enumerate(made_up_drives(4))]
+    for place, directory in enumerate(write_fleet(tmp_path, drives, change=without_model)):
+        file = directory / "trials.parquet"
+        trials = pq.read_table(file)  # type: ignore[no-untyped-call]
+        if place == 1:
+            text = json.dumps([found.to_json()])
+            column = pa.array([text] * len(trials))
+            trials = trials.set_column(trials.column_names.index("findings_json"), "findings_json", column)
+        pq.write_table(trials, file)  # type: ignore[no-untyped-call]
+    told = report_of(tmp_path, capsys)
+    first = told.split(". ")[0]
+    assert first == (
+        "No drive of 4 can be judged: it takes 4 of one model with the same number, and here no number has more than "
+        "3; loop1 of host000 has no number at all"
+    )
+    why = "Left out: 28 trials that do not describe the drive (host-cache-answered), of loop1 of host000: let the loop "
+    assert why in told
+    assert told.index(why) < told.index("how much one differs from itself")
+
+
+def test_of_two_drives_the_numbers_are_told_and_not_a_spread(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_fleet(tmp_path, list(made_up_drives(2)))
+    told = report_of(tmp_path, capsys)
+    assert " in nvme0n1 of host000 (serial SN000000)" in told
+    assert "two drives have it" not in told

@@ -92,6 +92,10 @@ def compare_drives(found: FleetNumbers) -> FleetAnswerOfRuns:
         alike_ratio=max(lead, default=None),
         notes=found.notes,
         alone_count=found.alone_count,
+        numberless=found.numberless,
+        alike_count=max(
+            len(names) for number in numbers for names in _grouped(number.values, lambda name: drives[name].model)
+        ),
     )
 
 

@@ -21,15 +21,27 @@ from drivelab.model.check_trials import PROBE
 from drivelab.model.drive_values import FleetDrive, FleetNumber, FleetNumbers, NumberKey, asked_apart
 from drivelab.model.errors import DrivelabError
 from drivelab.model.judged_metric import LATENCY, MEAN_LATENCY, P99, RATE, RESPONSE, THROUGHPUT, told_metric
-from drivelab.model.names import counted, names_in_words
+from drivelab.model.names import counted, names_in_words, some_in_words
 from drivelab.model.result_set import MeasuredDrive
 from drivelab.model.stored_experiment import workload_titles
 from drivelab.model.units import format_decimal_bytes
+from drivelab.store.cells import findings_in
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.run_record import RunRecord
+from drivelab.store.selection import trial_columns
 
 _METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
 _DRIVES_MIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Trials of a drive that have no number of it: how many, why, and what to do about it, if that is known."""
+
+    drive: str
+    why: str
+    do: str
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +60,8 @@ class NumbersOfRun:
         Of each repeat the place of its number, the key of its drive, and the value.
     judged : tuple of (int, str, mapping of str to str)
         Of numbers that are judged the place, the model, and ranges and lengths by name.
-    left_out : mapping of str to int
-        Why trials have no number, and how many.
+    left_out : tuple of LeftOut
+        Trials that have no number.
     """
 
     run: str
@@ -57,7 +69,7 @@ class NumbersOfRun:
     keys: tuple[NumberKey, ...]
     values: tuple[tuple[int, str, float], ...]
     judged: tuple[tuple[int, str, Mapping[str, str]], ...]
-    left_out: Mapping[str, int]
+    left_out: tuple[LeftOut, ...]
 
 
 @dataclass(slots=True)
@@ -72,7 +84,7 @@ class _Gathered:
     )
     drives: dict[str, list[tuple[str, FleetDrive]]] = field(default_factory=lambda: defaultdict(list))
     unreadable: list[str] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: list[LeftOut] = field(default_factory=list)
 
 
 def fleet_numbers(
@@ -103,8 +115,10 @@ def fleet_numbers(
     numbers = [number for number in every if len(number.values) >= _DRIVES_MIN]
     measured = {drive for number in numbers for drive in number.values}
     kept = sorted((one for key, one in drives.items() if key in measured), key=lambda one: (one.host, one.name))
-    notes = [*_notes(found, drives.values()), *_of_workloads(every, drives), *_of_amounts(found)]
-    return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes), len(drives) - len(kept))
+    notes = [*_notes(found, drives), *_of_workloads(every, drives), *_of_amounts(found)]
+    having = {drive for its in found.values.values() for drive in its}
+    numberless = sorted(one.words for key, one in drives.items() if key not in having)
+    return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes), len(drives) - len(kept), tuple(numberless))
 
 
 def numbers_of_drives(run: StoredRun, host: str) -> NumbersOfRun:
@@ -132,10 +146,16 @@ def numbers_of_drives(run: StoredRun, host: str) -> NumbersOfRun:
     keys: dict[NumberKey, int] = {}
     values: list[tuple[int, str, float]] = []
     judged: list[tuple[int, str, Mapping[str, str]]] = []
-    left_out: Counter[str] = Counter()
+    findings = _why_invalid(run) if any(trial.is_invalid for trial in trials) else {}
+    left_out: Counter[tuple[str, str, str]] = Counter()
     for trial in trials:
-        if why := _why_left_out(trial):
-            left_out[why] += bool(why.strip())
+        if trial.is_reference or trial.name.startswith(PROBE):
+            continue
+        if trial.is_invalid:
+            left_out[drives[trial.target].key, *findings[trial.name]] += 1
+            continue
+        if trial.refused:
+            left_out[drives[trial.target].key, "had other settings than they asked for", ""] += 1
             continue
         conduct, drive = conducts[trial.name], drives[trial.target]
         title = titles.get(trial.workload) or conduct.label or trial.name
@@ -149,7 +169,8 @@ def numbers_of_drives(run: StoredRun, host: str) -> NumbersOfRun:
             if metric == _told(trial):
                 judged.append((place, drive.model, conduct.amounts))
     measured = tuple(drive for label, drive in drives.items() if any(trial.target == label for trial in trials))
-    return NumbersOfRun(run.name, measured, tuple(keys), tuple(values), tuple(judged), left_out)
+    told = tuple(LeftOut(*what, count) for what, count in left_out.items())
+    return NumbersOfRun(run.name, measured, tuple(keys), tuple(values), tuple(judged), told)
 
 
 def _gather(one: NumbersOfRun, found: _Gathered) -> None:
@@ -161,16 +182,15 @@ def _gather(one: NumbersOfRun, found: _Gathered) -> None:
         found.judged.add(one.keys[place])
         for name, amount in amounts.items():
             found.amounts[one.keys[place], model][name].add(amount)
-    found.left_out.update(one.left_out)
+    found.left_out += one.left_out
 
 
-def _why_left_out(trial: RunTrial) -> str:
-    """Why a trial has no number of its drive; a blank where that is no loss, and empty where it has one."""
-    if trial.is_reference or trial.name.startswith(PROBE):
-        return " "
-    if trial.is_invalid:
-        return "do not describe the drive"
-    return "had other settings than it asked for" if trial.refused else ""
+def _why_invalid(run: StoredRun) -> dict[str, tuple[str, str]]:
+    """Of each trial that does not describe its drive which finding says so, and the advice of that."""
+    table = trial_columns(run, lambda column: column.name in ("trial", "findings_json"))
+    rows = zip(table["trial"].to_pylist(), table["findings_json"].to_pylist(), strict=True)
+    every = ((trial, one) for trial, text in rows for one in findings_in(text, trial) if one.severity == "invalid")
+    return {trial: (f"do not describe the drive ({one.code})", one.advice) for trial, one in every}
 
 
 def _told(trial: RunTrial) -> str:
@@ -235,14 +255,12 @@ def _latest(each: list[tuple[str, FleetDrive]]) -> FleetDrive:
     return replace(ordered[-1][1], run_count=len(each), first_utc=ordered[0][0], last_utc=ordered[-1][0])
 
 
-def _notes(found: _Gathered, drives: Iterable[FleetDrive]) -> Iterator[str]:
+def _notes(found: _Gathered, drives: Mapping[str, FleetDrive]) -> Iterator[str]:
     if found.unreadable:
         yield f"left out: {counted(len(found.unreadable), 'run')} that cannot be read: {found.unreadable[0]}"
-    for why, count in found.left_out.items():
-        if why.strip():
-            yield f"left out: {counted(count, 'trial')} that {why}"
-    drives = list(drives)
-    if guessed := [drive.model for drive in drives if not drive.has_model]:
+    for why in dict.fromkeys(one.why for one in found.left_out):
+        yield _trials_left_out([one for one in found.left_out if one.why == why], drives)
+    if guessed := [drive.model for drive in drives.values() if not drive.has_model]:
         kinds = sorted(set(guessed))
         more = f" and {len(kinds) - 1} more" if len(kinds) > 1 else ""
         yield (
@@ -250,12 +268,19 @@ def _notes(found: _Gathered, drives: Iterable[FleetDrive]) -> Iterator[str]:
             "taken for one model"
         )
     hosts = defaultdict(set)
-    for drive in drives:
+    for drive in drives.values():
         if drive.serial:
             hosts[drive.serial].add(drive.host)
     if twice := sorted(serial for serial, its in hosts.items() if len(its) > 1):
         more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
         yield f"serial {twice[0]}{more} is known on several hosts: a drive in each of them"
+
+
+def _trials_left_out(alike: Sequence[LeftOut], drives: Mapping[str, FleetDrive]) -> str:
+    """Trials that were left out for one reason, whose they are, and what to do."""
+    names = some_in_words([drives[key].words for key in dict.fromkeys(one.drive for one in alike)])
+    do = next((f": {one.do}" for one in alike if one.do), "")
+    return f"left out: {counted(sum(one.count for one in alike), 'trial')} that {alike[0].why}, of {names}{do}"
 
 
 def _of_workloads(every: Sequence[FleetNumber], drives: Mapping[str, FleetDrive]) -> Iterator[str]:

@@ -137,12 +137,15 @@ class FleetNumbers:
         What was left out, and what limits the comparison.
     alone_count : int
         Drives that are none of these: no other has a number of theirs.
+    numberless : tuple of str
+        What those of them are called that have no number at all.
     """
 
     drives: tuple[FleetDrive, ...]
     numbers: tuple[FleetNumber, ...]
     notes: tuple[str, ...] = ()
     alone_count: int = 0
+    numberless: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +306,10 @@ class FleetAnswerOfRuns(Plain):
         What limits the answer.
     alone_count : int
         Drives that are left out: no other has a number of theirs.
+    numberless : tuple of str
+        What those of them are called that have no number at all.
+    alike_count : int
+        The most drives of one model that have the same number.
     """
 
     drives: tuple[FleetDrive, ...]
@@ -314,3 +321,5 @@ class FleetAnswerOfRuns(Plain):
     alike_ratio: float | None
     notes: tuple[str, ...] = ()
     alone_count: int = 0
+    numberless: tuple[str, ...] = ()
+    alike_count: int = 0

@@ -18,6 +18,13 @@ def names_in_words(names: Sequence[str]) -> str:
     return _joined(names, " and ")
 
 
+def some_in_words(names: Sequence[str]) -> str:
+    """``a, b and c``; of more than four the first three: ``a, b, c and 37 more``."""
+    return names_in_words(
+        names if len(names) <= _NAMED_MAX else [*names[: _NAMED_MAX - 1], f"{len(names) - _NAMED_MAX + 1} more"]
+    )
+
+
 def either_in_words(names: Sequence[str]) -> str:
     """``a, b or c``; one name as it is."""
     return _joined(names, " or ")
@@ -27,6 +34,8 @@ def _joined(names: Sequence[str], last: str) -> str:
     return last.join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+# more names than these a sentence does not bear
+_NAMED_MAX = 4
 # what one does, by what several do
 _OF_ONE = {"are": "is", "were": "was", "have": "has", "do not": "does not", "hold": "holds", "lack": "lacks"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drivelab.model.drive_values import (
@@ -14,11 +14,12 @@ from drivelab.model.drive_values import (
     FleetAnswerOfRuns,
     NumberExplained,
     NumberKey,
+    NumberSpread,
     asked_apart,
 )
 from drivelab.model.metric import metric_of
-from drivelab.model.names import counted, either_in_words, in_number, names_in_words
-from drivelab.model.units import format_count, format_percent
+from drivelab.model.names import counted, either_in_words, in_number, names_in_words, some_in_words
+from drivelab.model.units import format_count, format_percent, format_quantity
 
 BOTH = "both"
 _PERCENT_UP_TO = 2.0
@@ -65,13 +66,17 @@ class NumberWords:
 def fleet_sentences(answer: FleetAnswerOfRuns) -> tuple[str, ...]:
     """The sentences of a report: how many drives are alike, which are not, and what explains the rest."""
     words = NumberWords([spread.key for spread in answer.spreads])
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in answer.notes]
+    if not answer.judged_count:
+        # why, and what to do, before what the few numbers are
+        return (_unjudged(answer), *notes, *_tangled(answer.explained[0]), _spread(answer, words))
     return (
         f"{_alike(answer, words)}{_named(answer)}{_factor(answer)}{_alone(answer)}.",
         *_apart(answer, words),
         *_tangled(answer.explained[0]),
         _spread(answer, words),
         *_looked_at(answer),
-        *(f"{note[:1].upper()}{note[1:]}." for note in answer.notes),
+        *notes,
     )
 
 
@@ -97,9 +102,18 @@ def _odd_drives(answer: FleetAnswerOfRuns) -> list[DriveApart]:
     return list(found.values())
 
 
+def _unjudged(answer: FleetAnswerOfRuns) -> str:
+    lacking = ""
+    if names := answer.numberless:
+        lacking = f"; {some_in_words(names)} {in_number(len(names), 'have')} no number at all"
+    count = len(answer.drives) + answer.alone_count
+    return (
+        f"No drive of {count} can be judged: it takes 4 of one model with the same number, and here no number has more "
+        f"than {answer.alike_count}{lacking}{_factor(answer)}."
+    )
+
+
 def _alike(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
-    if not answer.judged_count:
-        return f"No drive of {len(answer.drives)} can be judged: it takes 4 of one model with the same number"
     odd, count = len(_odd_drives(answer)), answer.judged_count
     of = f"{count - odd} of {count}" if odd else f"All {count}"
     lead = answer.spreads[0]
@@ -194,13 +208,24 @@ def _name(factor: str) -> str:
 
 def _spread(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
     lead = answer.spreads[0]
-    told = f"{words.words(lead.key)}: "
-    told = told[:1].upper() + told[1:]
-    told += f"drives differ by {format_percent(lead.between)}" if lead.between is not None else "two drives have it"
+    name = words.words(lead.key)
+    told = f"{name[:1].upper()}{name[1:]}: {_between(lead, {drive.key: drive.words for drive in answer.drives})}"
+    deviation = " (standard deviation)" if lead.between is not None else ""
     if lead.within is None:
-        return f"{told} (standard deviation); how much one differs from itself is not known: each has one value."
-    once = "" if lead.has_runs_apart else " within its only run, which does not hold what another day changes"
-    return f"{told}, one from itself by {format_percent(lead.within)}{once} (standard deviations)."
+        return f"{told}{deviation}; how much one differs from itself is not known: each has one value."
+    within = f"{format_percent(lead.within)} (standard deviation{'s' if deviation else ''})"
+    if lead.has_runs_apart:
+        return f"{told}, one from itself by {within}."
+    return f"{told}, repeats of one by {within}; each has one run, so what another day changes is not known."
+
+
+def _between(lead: NumberSpread, names: Mapping[str, str]) -> str:
+    """How much drives differ in a number, or what the two are that have it."""
+    if lead.between is not None:
+        return f"drives differ by {format_percent(lead.between)}"
+    unit = metric_of(lead.key.metric).unit
+    values = ((lead.best, lead.best_value), (lead.worst, lead.worst_value))
+    return " and ".join(f"{format_quantity(value, unit)} in {names[drive]}" for drive, value in values)
 
 
 def _alone(answer: FleetAnswerOfRuns) -> str:
@@ -211,14 +236,12 @@ def _alone(answer: FleetAnswerOfRuns) -> str:
 
 
 def _looked_at(answer: FleetAnswerOfRuns) -> Iterator[str]:
-    if answer.judged_count:
-        count = answer.comparison_count
-        yield (
-            f"{format_count(count)} {in_number(count, 'comparison')} {in_number(count, 'were')} made "
-            f"({counted(answer.judged_count, 'drive')}, "
-            f"{counted(len(answer.spreads), 'number')}) and corrected for: of 20 fleets of like drives one would have "
-            "some drive named."
-        )
+    count = answer.comparison_count
+    yield (
+        f"{format_count(count)} {in_number(count, 'comparison')} {in_number(count, 'were')} made "
+        f"({counted(answer.judged_count, 'drive')}, {counted(len(answer.spreads), 'number')}) and corrected for: of 20 "
+        "fleets of like drives one would have some drive named."
+    )
     if left := len(answer.drives) - answer.judged_count:
         are = in_number(left, "were")
         yield f"{counted(left, 'drive')} had fewer than 3 others of the same model, and {are} not judged."
