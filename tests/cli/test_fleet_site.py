@@ -206,7 +206,9 @@ def test_its_front_page_says_how_drives_are_counted(runs: Path, capsys: pytest.C
     assert told[0].startswith("All 6 drives are alike")
     assert told[0].endswith("; 1 more drive has no number in common with others.")
     assert "Serial SN000000 is known on several hosts: a drive in each of them." in told
-    assert "6 drives with 12 runs." in told
+    assert any(
+        one.startswith("No drive of 6 can be judged yet (12 runs): it takes 7 runs of one kind ") for one in told
+    )
     assert "1 drive with runs in several hosts counts once over time." in told
 
 

@@ -106,7 +106,46 @@ def test_with_few_runs_it_says_how_many_it_takes(
     write_fleet(tmp_path, list(made_up_drives(3)), runs_each=2)
     assert run(["history", "--all-drives"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert told.startswith("3 drives with 6 runs. Whether a drive changed can't be told yet: that takes 5 more runs")
+    assert told.startswith(
+        "No drive of 3 can be judged yet (6 runs): it takes 7 runs of one kind on a quiet machine, and nvme0n1 of "
+        "host000 (serial SN000000) has most with 2. "
+    )
+    assert told.count("5 more runs to judge") == 3
+
+
+def test_drives_at_one_place_and_long_names_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # a drive that was replaced by another, and two directories below one
+    replaced = [MadeUpDrive("fir", f"SN00000{number}", name="nvme0n1") for number in (1, 2)]
+    deep = [MadeUpDrive("fir", f"SN00000{n}", name=f"dm-{'x' * 70}-{n}-y") for n in (3, 4)]
+    write_fleet(tmp_path, [*replaced, *deep])
+    lines = history(tmp_path, capsys).splitlines()
+    names = sorted(line.split("  ")[0] for line in lines[-4:])
+    assert names[2:] == ["fir:nvme0n1 (000001)", "fir:nvme0n1 (000002)"]
+    assert [name[-4:] for name in names[:2]] == ["-3-y", "-4-y"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_device_is_one_drive_however_it_was_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def typed(document: dict[str, Any], drive: MadeUpDrive, number: int) -> None:
+        for target in document["targets"]:
+            target["label"] = ("loop3", "/dev/loop3")[number]
+            for facts in filter(None, (target["facts_before"], target["facts_after"])):
+                facts |= {"kind": "block_device", "text": "/dev/loop3"}
+                facts["drives"][0] |= {"serial": None, "serials": []}
+
+    write_fleet(tmp_path, [MadeUpDrive("fir", "SN000001", name="loop3")], runs_each=2, change=typed)
+    (row,) = json.loads(history(tmp_path, capsys, "--json"))["drives"]
+    assert len(row["runs"]) == 2
+
+
+def test_of_simulated_drives_it_says_why_none_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for model in ("industrial-card", "disk-7200"):
+        asked = ["--operation", "read", "--count", "1000", "--out", str(tmp_path)]
+        assert run(["io", f"sim:{model}", *asked]) == 0
+    capsys.readouterr()
+    lines = history(tmp_path, capsys).splitlines()
+    assert " ".join(lines).startswith("No drive of 2 can be judged: all are simulated, and a model does the same again")
+    assert all("simulated" in line for line in lines[-2:])
 
 
 @pytest.mark.provokes("U004", "U009")

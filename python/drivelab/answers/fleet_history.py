@@ -20,7 +20,7 @@ from drivelab.model.history import HistoryRow
 from drivelab.model.names import counted
 from drivelab.store.read import StoredRun, open_run
 
-_Unjudged = tuple[FleetDrive, tuple[HistoryRow, ...], tuple[NewestRun, ...]]
+_Unjudged = tuple[FleetDrive, tuple[HistoryRow, ...], tuple[NewestRun, ...], bool]
 
 
 @dataclass(slots=True)
@@ -61,8 +61,11 @@ def fleet_history(directories: Iterable[Path], hosts: Mapping[Path, str]) -> Fle
             moved += len(its) > 1
         except DrivelabError as error:
             unreadable.append(f"{last.name}, or one of its drive: {error.what}")
-    judged = iter(judged_runs([newest for _, _, its in found for newest in its]))
-    drives = [DriveHistory(drive, rows, tuple(islice(judged, len(its)))) for drive, rows, its in found]
+    judged = iter(judged_runs([newest for _, _, its, _ in found for newest in its]))
+    drives = [
+        DriveHistory(drive, rows, tuple(islice(judged, len(its))), is_simulated)
+        for drive, rows, its, is_simulated in found
+    ]
     return FleetHistory(tuple(sorted(drives, key=_order)), tuple(_notes(unreadable, beside_others, moved)))
 
 
@@ -106,7 +109,7 @@ def _read(runs: Sequence[StoredRun], host: str) -> _Unjudged:
     rows, of_history, units = read_history(runs)
     # a model has no scatter to hold a run against
     is_simulated = bool(facts_before(newest).get("simulated"))
-    return drive, rows, () if is_simulated else newest_of(of_history, units)
+    return drive, rows, () if is_simulated else newest_of(of_history, units), is_simulated
 
 
 def _order(one: DriveHistory) -> tuple[bool, bool, float, bool, float, str]:

@@ -25,11 +25,14 @@ class DriveHistory:
         Its runs, the oldest first.
     judged : tuple of JudgedRun
         Of each kind of run the newest, held against earlier ones, and corrected for the numbers of all drives.
+    is_simulated : bool
+        Whether it is a model, which has no scatter to hold a run against.
     """
 
     drive: FleetDrive
     rows: tuple[HistoryRow, ...]
     judged: tuple[JudgedRun, ...]
+    is_simulated: bool = False
 
     @property
     def changed(self) -> tuple[tuple[JudgedRun, MetricComparison], ...]:
@@ -48,6 +51,18 @@ class DriveHistory:
         if any(one.rows for one in self.judged):
             return 0
         return min((one.missing_count for one in self.judged), default=0)
+
+    @property
+    def like_count(self) -> int:
+        """The most runs of one kind that tell something of it."""
+        return max((one.earlier_count + 1 for one in self.judged), default=0)
+
+    @property
+    def why_unjudged(self) -> str:
+        """Why no number of runs would do: ``simulated``, ``busy machine``; empty where only more are missing."""
+        if self.is_simulated:
+            return "simulated"
+        return "" if self.judged else ", ".join(dict.fromkeys(row.left_out for row in self.rows if row.left_out))
 
     @property
     def firmware_changes(self) -> tuple[tuple[HistoryRow, str, str], ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
+from drivelab.analyse.newest_run import EARLIER_MIN
 from drivelab.model.comparison import MetricComparison
 from drivelab.model.fleet_history import DriveHistory, FleetHistory
 from drivelab.model.history import HistoryRow
@@ -40,8 +42,10 @@ def newest_words(one: DriveHistory) -> str:
     if one.changed:
         more = len(one.changed) - 1
         return f"{change_words(one.changed[0][1])}{f', and {more} more' if more else ''}"
-    if one.missing_count or not one.judged:
-        return f"{counted(one.missing_count, 'more run')} to judge" if one.missing_count else "not judged"
+    if one.missing_count:
+        return f"{counted(one.missing_count, 'more run')} to judge"
+    if not one.judged:
+        return one.why_unjudged or "not judged"
     return "no change shown"
 
 
@@ -102,15 +106,27 @@ def _slower(history: FleetHistory) -> Iterator[str]:
 
 
 def _few(history: FleetHistory) -> Iterator[str]:
+    """Where no drive is judged, why: too few runs, none on a quiet machine, or simulated drives."""
     if history.judged_drives:
         return
-    runs = sum(len(one.rows) for one in history.drives)
-    yield f"{counted(len(history.drives), 'drive')} with {counted(runs, 'run')}."
-    if missing := [one.missing_count for one in history.drives if one.missing_count]:
+    count = len(history.drives)
+    simulated = sum(one.is_simulated for one in history.drives)
+    if simulated == count:
         yield (
-            f"Whether a drive changed can't be told yet: that takes {counted(min(missing), 'more run')} of one kind on "
-            "a quiet machine, of some drives more."
+            f"No drive of {count} can be judged: all are simulated, and a model does the same again, so there is no "
+            "scatter to hold a run against; 'drivelab fleet report' holds them against each other."
         )
+        return
+    nearest = max(history.drives, key=lambda one: one.like_count)
+    runs = counted(sum(len(one.rows) for one in history.drives), "run")
+    most = f"and {nearest.drive.words} has most with {nearest.like_count}" if nearest.like_count else "and none has one"
+    takes = f"{EARLIER_MIN + 1} runs of one kind on a quiet machine"
+    yield f"No drive of {count} can be judged yet ({runs}): it takes {takes}, {most}."
+    if simulated:
+        yield f"{counted(simulated, 'drive', 'are')} simulated, and a model does the same again."
+    whys = Counter(one.why_unjudged for one in history.drives if one.why_unjudged and not one.is_simulated)
+    for why, drives in whys.items():
+        yield f"All runs of {counted(drives, 'drive')} tell nothing of the drive itself: {why}."
 
 
 def _firmware(drives: Sequence[DriveHistory]) -> Iterator[str]:

@@ -37,6 +37,15 @@ def one_line(text: str, width: int, plain: bool) -> str:
     return textwrap.shorten(parts_within(whole, width), width, placeholder=ellipsis(plain))
 
 
+def both_ends(name: str, width: int, plain: bool) -> str:
+    """A name on one line; of one that is too long its beginning, and more of its end, which tells it apart."""
+    whole, dots = terminal_text(name, plain), ellipsis(plain)
+    if len(whole) <= width:
+        return whole
+    begin = (width - len(dots)) // 4
+    return f"{whole[:begin]}{dots}{whole[len(whole) - (width - len(dots) - begin) :]}"
+
+
 def ellipsis(plain: bool) -> str:
     """What stands for what was cut off."""
     return "..." if plain else "…"
