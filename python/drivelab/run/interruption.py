@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from drivelab.state.signals import signals_received
+
+# timeout(1) sends its signal to the program and to all of its group, so that it comes twice at once
+_SAME_KILL_S = 0.1
 
 
 class Interruption:
@@ -19,6 +24,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self.signal_number = 0
+        self._received_s = 0.0
 
     def is_set(self) -> bool:
         """Whether the end was asked for."""
@@ -37,9 +43,12 @@ class Interruption:
         KeyboardInterrupt
             It is not the first one: whoever asks twice does not want to wait.
         """
+        now_s = time.monotonic()
+        if number == self.signal_number == signal.SIGTERM and now_s - self._received_s < _SAME_KILL_S:
+            return
         if self.signal_number:
             raise KeyboardInterrupt
-        self.signal_number = number
+        self.signal_number, self._received_s = number, now_s
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from drivelab.run import interruption
 from drivelab.run.interruption import interruptible
 from drivelab.state import signals
 from drivelab.state.signals import ENDING_SIGNALS, signals_held, signals_obeyed, signals_received
@@ -103,6 +104,24 @@ def test_one_that_waited_is_noted_afterwards() -> None:
             assert not stop.is_set()
         assert stop.exit_code == 143
         assert [signals._gate.is_open, signals._gate.is_ending] == [True, False]
+
+
+def test_a_kill_that_comes_twice_at_once_is_one_and_a_second_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [5.0, 5.00004, 9.0]
+    monkeypatch.setattr(interruption.time, "monotonic", lambda: now_s.pop(0))
+    with interruptible() as stop:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.exit_code == 143
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_ctrl_c_twice_at_once_is_twice() -> None:
+    with interruptible():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_what_cleans_up_after_an_interruption_is_not_interrupted_again() -> None:
