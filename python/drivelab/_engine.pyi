@@ -363,7 +363,8 @@ class CollectedTrace:
         Returns
         -------
         calls : ArrowTable
-            thread, process (0: not told), number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful.
+            thread, process (0: not told), number, start_ns, end_ns, result, argument_0 to argument_3, argument_5,
+            is_doubtful.
         forks : ArrowTable
             parent, child.
         facts : str

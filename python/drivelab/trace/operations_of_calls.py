@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -109,6 +109,8 @@ class FollowedCalls:
         Calls that do not count, by the reason.
     of_unknown_files : mapping of str to int
         By name of the call how many of these are left out because nobody knows their file.
+    elsewhere : mapping of str to (int, str)
+        By ``major:minor`` of another device how long calls on its files took, in ns, and the file with most of it.
     submissions : sequence of dict
         Calls that submit to aio: `with_submissions` makes operations of them.
     sizes : mapping of str to int
@@ -119,6 +121,7 @@ class FollowedCalls:
     calls: pa.Table
     left_out: Mapping[str, int]
     of_unknown_files: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     submissions: Sequence[dict[str, Any]] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
 
@@ -151,6 +154,7 @@ class _Files:
         self.known: list[File | None] = [None, *files]
         self.left_out: Counter[str] = Counter()
         self.of_unknown_files: Counter[str] = Counter()
+        self._elsewhere_ns = np.zeros(len(self.known), dtype=np.int64)
         self._descriptors = descriptors
         self._is_counted = those(counted)
         self._is_somewhere = np.array([file is not None and bool(file.device) for file in self.known])
@@ -176,10 +180,21 @@ class _Files:
         is_skipped = ~self._is_counted[calls.name]
         reason[is_skipped] = 0
         _count(self.left_out, reason[reason > 0] - 1, _REASONS)
+        is_elsewhere = reason == 1 + _REASONS.index(ELSEWHERE)
+        np.add.at(self._elsewhere_ns, number[is_elsewhere], (calls.end_ns - calls.start_ns)[is_elsewhere])
         unknown = reason == 1 + _REASONS.index(FILE_UNKNOWN)
         _count(self.of_unknown_files, calls.name[unknown], NAMES)
         number[is_skipped | (reason > 0)] = _LEFT_OUT
         return number, opened
+
+    @property
+    def elsewhere(self) -> dict[str, tuple[int, str]]:
+        """By another device how long calls on its files took, and the file with most of it."""
+        by_device: dict[str, Counter[str]] = defaultdict(Counter)
+        for number in np.nonzero(self._elsewhere_ns)[0].tolist():
+            if (file := self.known[number]) is not None:
+                by_device[file.device][plain_path(file.path)] += int(self._elsewhere_ns[number])
+        return {device: (times.total(), times.most_common(1)[0][0]) for device, times in by_device.items()}
 
     def _numbers(self, calls: CallColumns) -> tuple[Integers, Integers]:
         """What was seen of each call's file, 0 where nobody looked at it; and which open file it was."""
@@ -217,7 +232,8 @@ def operations_of_calls(
     Parameters
     ----------
     calls : pyarrow.Table
-        As recorded: thread, number, start_ns, end_ns, result, argument_0 to argument_3, is_doubtful.
+        As recorded: thread, number, start_ns, end_ns, result, argument_0 to argument_3, argument_5 (where it was
+        recorded), is_doubtful.
     numbers : mapping of str to int
         The kernel's number of each call.
     files : iterable of File
@@ -260,7 +276,13 @@ def operations_of_calls(
     submissions = [row for row in table.rows(SUBMIT_AIO) if row["result"] > 0]
     told = _tables(pieces, found.left_out)
     unknown = dict(found.of_unknown_files.most_common())
-    return replace(told, of_unknown_files=unknown, submissions=submissions, sizes=positions.sizes)
+    return replace(
+        told,
+        of_unknown_files=unknown,
+        elsewhere=found.elsewhere,
+        submissions=submissions,
+        sizes=positions.sizes,
+    )
 
 
 def _sizes(

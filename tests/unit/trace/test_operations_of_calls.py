@@ -37,6 +37,30 @@ def counted(calls: list[dict[str, Any]], *files: SeenFile) -> FollowedCalls:
     return operations_of_calls(pa.Table.from_pylist(calls), NUMBERS, files, DISK, {THREAD: PROCESS})
 
 
+def test_of_other_devices_the_time_of_their_calls_and_the_file_with_most_of_it_are_told() -> None:
+    calls = [call("write", 3, 0, 8), *(call("read", 5, 100 * at, 8) for at in (1, 2, 3)), call("read", 6, 500, 8)]
+    calls += [call("fsync", 4, 600), call("read", 7, 700, -5)]
+    files = [
+        seen(5, "/lib/a", 0, "8:1"),
+        seen(6, "/lib/b", 0, "8:1"),
+        seen(4, "/x", 0, "8:16"),
+        seen(7, "/y", 0, "8:32"),
+    ]
+    found = counted(calls, seen(3, "/a", 0), *files)
+    assert found.elsewhere == {"8:1": (40, "/lib/a"), "8:16": (10, "/x")}
+    assert found.operations.num_rows == 1
+
+
+def test_a_write_is_durable_by_the_flags_of_its_file_or_by_its_own() -> None:
+    flags = (0, 0x2, 0x4, 0x8, 0x10 | 0x2)
+    calls = [call("pwritev2", 3, 100 * at, 512, argument_5=flag) for at, flag in enumerate(flags)]
+    calls += [call("pwritev", 3, 1000, 512, argument_5=0x2), call("pwritev", 4, 2000, 512, argument_5=0)]
+    found = counted(calls, seen(3, "/a", 0), seen(4, "/b", 0, is_durable=True))
+    rows = found.operations.to_pylist()
+    assert [row["is_durable"] for row in rows] == [False, True, True, False, True, False, True]
+    assert [row["operation"] for row in rows] == [1, 4, 4, 1, 4, 1, 4]
+
+
 def test_a_call_belongs_to_the_file_that_its_descriptor_stood_for_then() -> None:
     calls = [
         call("openat", -100, 0, 3),

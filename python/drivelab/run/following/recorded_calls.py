@@ -20,7 +20,7 @@ class RecordedCalls:
     ----------
     calls : pyarrow.Table
         thread, process (0 by trace events, which do not tell it), number, start_ns, end_ns, result, argument_0 to
-        argument_3, is_doubtful: events were lost meanwhile.
+        argument_3, argument_5, is_doubtful: events were lost meanwhile.
     forks : pyarrow.Table
         parent, child, time_ns, flags (``CLONE_...``): threads and processes that were started.
     facts : dict
