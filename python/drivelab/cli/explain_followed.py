@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,8 @@ from drivelab.report.html import FILE_NAME
 from drivelab.report.numerals import count_text
 from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.run.following.containers import processes_of_container
-from drivelab.run.following.follow import Followed, follow, place_of
+from drivelab.run.following.follow import Followed, follow
+from drivelab.run.following.place import place_of
 from drivelab.run.following.processes import (
     StartedCommand,
     command_words,
@@ -46,7 +48,7 @@ from drivelab.run.following.processes import (
     require_process,
     with_descendants,
 )
-from drivelab.run.following.seen_file import SeenFile
+from drivelab.run.following.seen_file import SeenFile, disk_of_number
 from drivelab.run.interruption import interruptible
 from drivelab.run.traced_pass import traced_device
 from drivelab.store.followed import (
@@ -60,7 +62,7 @@ from drivelab.store.followed import (
 from drivelab.store.layout import default_parent
 from drivelab.trace.file_positions import plain_path
 from drivelab.trace.join import JoinedTrace, join_trace
-from drivelab.trace.operations_of_calls import operations_of_calls, with_submissions
+from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
 from drivelab.trace.submissions import polled_requests
 
 # options that say something of a program that is followed; all others are of I/O that drivelab makes itself
@@ -118,7 +120,9 @@ def explain_followed(options: ExplainOptions) -> int:
         # nothing in it answers anything, and it is this command's own
         shutil.rmtree(directory, ignore_errors=True)
         raise
-    return _show(found, directory, write_page(followed_joint(found), directory / FILE_NAME), options)
+    status = _show(found, directory, write_page(followed_joint(found), directory / FILE_NAME), options)
+    # Ctrl-C is how one that was given no time is meant to end
+    return status if stop.signal_number in (0, signal.SIGINT) else stop.exit_code
 
 
 def explain_again(options: ExplainOptions, directory: Path) -> int:
@@ -270,10 +274,9 @@ def _kept(
     if counted.submissions:
         # bios as the program's threads queued them, above all layers
         counted = with_submissions(counted, join(counted.operations, []).events)
+    elsewhere_ns, elsewhere_path = max(_on_disks(counted), default=(0, ""))
     if not counted.operations.num_rows:
-        left_out = ", ".join(f"{count} {reason}" for reason, count in counted.left_out.items()) or "no call at all"
-        what = f"{name} made no call on {followed.disk} that could be explained: {left_out}"
-        raise DrivelabError("R445", what, where=followed.disk)
+        raise _no_call(name, followed.disk, counted, elsewhere_path)
     joined = join(counted.operations, layers)
     rows = joined.operations
     for column in counted.calls.column_names:
@@ -293,6 +296,8 @@ def _kept(
         names={thread: name for thread, name in followed.names.items() if thread in threads},
         left_out=dict(counted.left_out),
         of_unknown_files=dict(counted.of_unknown_files),
+        elsewhere_ns=elsewhere_ns,
+        elsewhere_path=elsewhere_path,
         lost_events=calls.lost_events + requests.lost_events,
         unpaired_calls=calls.facts["unfinished"] + calls.facts["unbegun"],
         calls_trace={
@@ -308,6 +313,19 @@ def _kept(
     found = replace(found, record=replace(record, answer=answer_words(found)))
     write_followed(directory, found.record, rows, joined.events)
     return found
+
+
+def _on_disks(counted: FollowedCalls) -> Iterator[tuple[int, str]]:
+    """Of each other disk how long calls on its files took, in ns, and the file with most of it."""
+    return (told for device, told in counted.elsewhere.items() if disk_of_number(device))
+
+
+def _no_call(name: str, disk: str, counted: FollowedCalls, elsewhere_path: str) -> DrivelabError:
+    left_out = ", ".join(f"{count} {reason}" for reason, count in counted.left_out.items()) or "no call at all"
+    what = f"{name} made no call on {disk} that could be explained: {left_out}"
+    place = shlex.quote(os.path.dirname(elsewhere_path))
+    do = f"follow it on the disk of the files that it waited for: --path {place}" if elsewhere_path else ""
+    return DrivelabError("R445", what, where=disk, do=do)
 
 
 def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple[str, FollowedFile]]:

@@ -84,6 +84,8 @@ class FollowedRecord:
     of_unknown_files : mapping of str to int
         By name of the call how many were left out because nobody knows their file; empty where an older drivelab
         followed it.
+    elsewhere_ns, elsewhere_path : int, str
+        How long calls on files of that other disk took that had most of such time, and the file with most of it.
     """
 
     program: str
@@ -105,6 +107,8 @@ class FollowedRecord:
     files: Mapping[str, FollowedFile] = field(default_factory=dict)
     parents: Mapping[int, int] = field(default_factory=dict)
     of_unknown_files: Mapping[str, int] = field(default_factory=dict)
+    elsewhere_ns: int = 0
+    elsewhere_path: str = ""
 
 
 _RECORDS = TypeAdapter(FollowedRecord)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from drivelab.inventory.block_devices import name_of_number, number_of_node, partitions_of
+from drivelab.inventory.block_devices import partitions_of
 from drivelab.inventory.sysfs import read_text
-from drivelab.inventory.target import resolve_target
-from drivelab.model.errors import DrivelabError
 from drivelab.model.system_calls import call_numbers
 from drivelab.model.target import TargetFacts
 from drivelab.run.engine import StopRequest
@@ -22,10 +19,11 @@ from drivelab.run.following.calls_trace import calls_traced
 from drivelab.run.following.live import LiveCalls, LiveLook
 from drivelab.run.following.open_files import OpenFiles
 from drivelab.run.following.opened_files import opened_files
-from drivelab.run.following.processes import Lives, StartedCommand, open_links, waited_for_processor_ns
+from drivelab.run.following.processes import Lives, StartedCommand
+from drivelab.run.following.processor_waits import ProcessorWaits
 from drivelab.run.following.recorded_calls import CallsTrace, RecordedCalls
 from drivelab.run.following.rings_trace import RecordedRequests, RingsTrace, rings_traced
-from drivelab.run.following.seen_file import SeenFile, disk_of_number, seen_file
+from drivelab.run.following.seen_file import SeenFile
 from drivelab.run.trace_environment import before_and_after, trace_environment
 from drivelab.run.traced_pass import top_device, traced_device
 from drivelab.run.tracing.collect import RunningTrace, collected_trace
@@ -33,7 +31,6 @@ from drivelab.run.tracing.disk import traced_disk
 
 _STEP_S = 0.2
 _LOOK_NS = 1_000_000_000
-_STDERR = 2
 
 
 @dataclass(slots=True)
@@ -59,7 +56,7 @@ class Followed:
     began_ns, ended_ns : int
         From when to when, CLOCK_MONOTONIC.
     processor_wait_ns : int
-        How long threads that are there at the end were ready to run without a processor meanwhile, all together.
+        How long threads were ready to run without a processor meanwhile, all together, as far as is known.
     environment : dict
         Of the disk, before and after.
     status : int or None
@@ -79,64 +76,6 @@ class Followed:
     processor_wait_ns: int
     environment: dict[str, object] = field(default_factory=dict)
     status: int | None = None
-
-
-def place_of(pids: Sequence[int]) -> TargetFacts:
-    """Where the processes have most of their files: those that they write, else those that they read.
-
-    Raises
-    ------
-    DrivelabError
-        R440: none of them lies on a disk.
-    """
-    written: Counter[str] = Counter()
-    read: Counter[str] = Counter()
-    paths: dict[str, SeenFile] = {}
-    opened = list(_open_now(pids))
-    # where its messages go says little of where its data lie
-    for file in [file for file in opened if file.descriptor > _STDERR] or opened:
-        disk = disk_of_number(file.device)
-        if disk:
-            (written if file.is_written else read)[file.device] += 1
-            paths.setdefault(file.device, file)
-    found = written or read
-    if not found:
-        names = ", ".join(map(str, pids))
-        hidden = [pid for pid in pids if not _may_be_looked_at(pid)]
-        if hidden:
-            what = f"the open files of process {', '.join(map(str, hidden))} may not be looked at"
-            raise DrivelabError("R440", what, where="--pid", do="run as root, in a container with CAP_SYS_PTRACE")
-        do = "name the directory of its files, on a disk of this machine: --path DIR"
-        raise DrivelabError("R440", f"process {names} has no file open that lies on a disk", where="--pid", do=do)
-    return resolve_target(_seen_from_here(paths[found.most_common(1)[0][0]]))
-
-
-def _seen_from_here(file: SeenFile) -> str:
-    """A file by its name; by its device, where it is that of a container, or gone."""
-    with suppress(OSError):
-        number = os.stat(file.path).st_dev
-        if file.device in (f"{os.major(number)}:{os.minor(number)}", number_of_node(file.path)):
-            return file.path
-    return f"/dev/{name_of_number(file.device)}"
-
-
-def _may_be_looked_at(pid: int) -> bool:
-    """Whether its descriptors can be read; of what is gone, nothing is hidden."""
-    try:
-        for descriptor in os.listdir(f"/proc/{pid}/fd"):
-            os.readlink(f"/proc/{pid}/fd/{descriptor}")
-    except PermissionError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _open_now(pids: Sequence[int]) -> Iterator[SeenFile]:
-    for pid in pids:
-        for descriptor, path in open_links(pid).items():
-            if path.startswith("/") and (file := seen_file(pid, descriptor, path, 0)):
-                yield file
 
 
 def follow(
@@ -181,15 +120,15 @@ def follow(
             collected_trace(disk, into, "tracefs", top_device(facts)) as trace,
             _traced(pids, disk) as (calls, files, rings),
         ):
-            waited = waited_for_processor_ns(pids)
+            waits = ProcessorWaits(_alive(calls, files))
             began_ns = time.monotonic_ns()
             begun()
             if command is not None:
                 command.begin()
             tick = partial(_show, LiveCalls(calls, files, devices_of(facts, disk)), shown) if shown else None
-            _wait(pids, began_ns + runtime_ns if runtime_ns is not None else None, stop, tick)
+            until_ns = began_ns + runtime_ns if runtime_ns is not None else None
+            _wait(pids, until_ns, stop, lambda: waits.look(_alive(calls, files)), tick)
             ended_ns = time.monotonic_ns()
-            waits = waited_for_processor_ns(pids)
             files.end()
             recorded, requests = calls.stop(), rings.stop()
     finally:
@@ -205,7 +144,7 @@ def follow(
         names=recorded.names | files.names,
         began_ns=began_ns,
         ended_ns=ended_ns,
-        processor_wait_ns=sum(total - waited.get(thread, 0) for thread, total in waits.items()),
+        processor_wait_ns=waits.total_ns,
         environment=before_and_after(before, trace_environment(disk)),
         status=status,
     )
@@ -241,7 +180,19 @@ def _show(live: LiveCalls, shown: Callable[[LiveLook], None]) -> None:
     shown(live.look())
 
 
-def _wait(pids: Sequence[int], until_ns: int | None, stop: StopRequest, tick: Callable[[], None] | None) -> None:
+def _alive(calls: CallsTrace, files: OpenFiles) -> set[int]:
+    """Processes that are followed now."""
+    return {files.processes.get(thread, thread) for thread in calls.threads()}
+
+
+def _wait(
+    pids: Sequence[int],
+    until_ns: int | None,
+    stop: StopRequest,
+    look: Callable[[], None],
+    tick: Callable[[], None] | None,
+) -> None:
+    """Wait for the end; `look` is called several times a second, `tick` each second."""
     lives = Lives(pids)
     shown_ns = time.monotonic_ns()
     try:
@@ -249,6 +200,7 @@ def _wait(pids: Sequence[int], until_ns: int | None, stop: StopRequest, tick: Ca
             if tick is not None and time.monotonic_ns() - shown_ns >= _LOOK_NS:
                 shown_ns = time.monotonic_ns()
                 tick()
+            look()
             left_s = _STEP_S if until_ns is None else min(_STEP_S, (until_ns - time.monotonic_ns()) / 1e9)
             if left_s <= 0 or not lives.wait(left_s):
                 return

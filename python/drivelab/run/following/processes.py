@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import shlex
@@ -15,17 +16,23 @@ from pathlib import Path
 from drivelab.model.errors import DrivelabError
 
 _PROC = Path("/proc")
-# waits until it is followed, then becomes the command; without the word to go it ends. When drivelab dies the kernel
-# asks it to end (PR_SET_PDEATHSIG), also as the command; what is another's child by then has missed that
+# waits until it is followed, then becomes the command, or tells why it cannot; without the word to go it ends. When
+# drivelab dies the kernel asks it to end (PR_SET_PDEATHSIG), also as the command; what is another's child by then has
+# missed that
 _WAITING = (
     "import ctypes, os, signal, sys\n"
     "ctypes.CDLL(None).prctl(1, signal.SIGTERM)\n"
     "os.getppid() == int(sys.argv[2]) or sys.exit()\n"
+    "failure = int(sys.argv[3])\n"
+    "os.set_inheritable(failure, False)\n"
     "go = os.read(int(sys.argv[1]), 1)\n"
     "os.close(int(sys.argv[1]))\n"
     "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
     "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
-    "go and os.execvp(sys.argv[3], sys.argv[3:])\n"
+    "try:\n"
+    "    go and os.execvp(sys.argv[4], sys.argv[4:])\n"
+    "except OSError as error:\n"
+    "    os.write(failure, str(error.errno).encode())\n"
 )
 _END_S = 10
 # what a shell, and nobody else, gives a meaning to
@@ -84,19 +91,6 @@ def threads_of(pid: int) -> list[int]:
     with suppress(OSError):
         return sorted(int(entry) for entry in os.listdir(_PROC / str(pid) / "task"))
     return []
-
-
-def waited_for_processor_ns(pids: Sequence[int]) -> dict[int, int]:
-    """How long each thread of processes and of all they started was ready to run without a processor, in its life.
-
-    Of what has gone, and where the kernel keeps no such numbers, nothing.
-    """
-    found = {}
-    every = {one for pid in pids for one in with_descendants(pid)}
-    for thread in [thread for pid in every for thread in threads_of(pid)]:
-        with suppress(OSError, IndexError):
-            found[thread] = int((_PROC / str(thread) / "schedstat").read_text().split()[1])
-    return found
 
 
 def with_descendants(pid: int) -> list[int]:
@@ -187,25 +181,45 @@ class StartedCommand:
     def __init__(self, words: Sequence[str]) -> None:
         if shutil.which(words[0]) is None:
             raise DrivelabError("R444", f"there is no program {words[0]}", where="drivelab explain --command")
+        self._words = list(words)
         reading, self._go = os.pipe()
+        self._failure, writing = os.pipe()
+        told = (str(reading), str(os.getpid()), str(writing))
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _WAITING, str(reading), str(os.getpid()), *words],
-                pass_fds=(reading,),
+                [sys.executable, "-I", "-S", "-c", _WAITING, *told, *words],
+                pass_fds=(reading, writing),
                 stdout=sys.stderr.fileno(),
             )
         finally:
             os.close(reading)
+            os.close(writing)
         self.pid = self._process.pid
 
     def begin(self) -> None:
-        """Let it become the command."""
+        """Let it become the command.
+
+        Raises
+        ------
+        DrivelabError
+            R444: the kernel does not take it for a program.
+        """
         os.write(self._go, b"!")
+        # closed by becoming the command
+        if not (told := os.read(self._failure, 16)):
+            return
+        do = ""
+        if int(told) == errno.ENOEXEC:
+            typed = shlex.join(["drivelab", "explain", "--command", "--", "sh", *self._words])
+            do = f"begin it with a line that names what reads it (#!/bin/sh), or name that: {typed}"
+        what = f"{self._words[0]} cannot be started: {os.strerror(int(told))}"
+        raise DrivelabError("R444", what, where="drivelab explain --command", do=do)
 
     def end(self) -> int:
         """Ask it to end, where it still runs, and wait for it; its exit status."""
-        with suppress(OSError):
-            os.close(self._go)
+        for descriptor in (self._go, self._failure):
+            with suppress(OSError):
+                os.close(descriptor)
         if self._process.poll() is None:
             self._process.terminate()
             try:

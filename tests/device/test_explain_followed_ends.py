@@ -1,0 +1,89 @@
+"""Which disk of a running program is followed, what its durable writes are called, and how polite kills end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from device.program import Drivelab, wait_for_line
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
+
+# its results, which are on another disk and open first, are large, and nothing is written to them
+WRITER = """
+import os, sys
+log, results = sys.argv[1:]
+other = open(results, 'wb')
+other.truncate(1 << 30)
+f = os.open(log, os.O_WRONLY | os.O_CREAT)
+print('begun', flush=True)
+while True:
+    os.pwrite(f, bytes(4096), 0)
+    os.fdatasync(f)
+"""
+DURABLE = """
+import os, sys
+f = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+for flags in (os.RWF_DSYNC, os.RWF_SYNC, 0):
+    for place in range(5):
+        os.pwritev(f, [bytes(4096)], 4096 * place, flags)
+"""
+
+
+@contextlib.contextmanager
+def writing(log: Path, results: Path) -> Iterator[int]:
+    """A program that writes to one disk, and has files on two; its number."""
+    words = [sys.executable, "-c", WRITER, str(log), str(results)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        try:
+            yield writer.pid
+        finally:
+            writer.kill()
+
+
+def test_the_disk_is_followed_that_is_waited_for_and_another_one_says_where_that_is(
+    drivelab: Drivelab, mounted: Path, tmp_path: Path
+) -> None:
+    with writing(mounted / "log", tmp_path / "results") as pid:
+        told = drivelab.run("explain", "--pid", str(pid), "--runtime", "1s", "--json")
+        assert told.returncode == 0, told.stderr
+        found = json.loads(told.stdout)
+        assert found["disk"].startswith("loop")
+        assert found["answer"].split(" (")[0].endswith(" fdatasync calls")
+        refused = drivelab.run("explain", "--pid", str(pid), "--path", str(tmp_path), "--runtime", "1s")
+        assert "error[R445]" in refused.stderr
+        assert f"--path {mounted}" in refused.stderr
+
+
+def test_writes_that_are_durable_by_their_own_flags_have_a_row_of_their_own(drivelab: Drivelab, mounted: Path) -> None:
+    words = (sys.executable, "-c", DURABLE, str(mounted / "log"))
+    told = drivelab.run("explain", "--json", "--path", str(mounted), "--command", "--", *words)
+    assert told.returncode == 0, told.stderr
+    counts = {one["call"]: one["count"] for one in json.loads(told.stdout)["calls"]}
+    assert counts == {"durable pwritev2": 10, "pwritev2": 5}
+
+
+def test_a_kill_keeps_what_was_recorded_also_where_it_comes_twice_at_once(
+    drivelab: Drivelab, mounted: Path, tmp_path: Path
+) -> None:
+    with writing(mounted / "log", tmp_path / "results") as pid:
+        following = drivelab.start("explain", "--json", "--pid", str(pid), "--path", str(mounted))
+        wait_for_line(following, "following ")
+        # as timeout(1) does
+        for _ in range(2):
+            os.kill(following.pid, signal.SIGTERM)
+        out, err = following.communicate()
+        assert following.returncode == 128 + signal.SIGTERM, err
+        found = json.loads(out)
+        assert Path(found["report"]).is_file()
+        assert found["calls"]
