@@ -87,7 +87,7 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
         warnings = {one.code for one in of_trial if one.severity == "warning"}
         lasting = [lasting_rates(told) for told in (seen_here(of_trial), of_trial)]
         found[name] = StoredConduct(
-            conduct, _amount_words(workload), warnings, label or "", *lasting, rates_at_first(of_trial)
+            conduct, _amount_words(workload), warnings, label or "", *lasting, at_first=rates_at_first(of_trial)
         )
     return found
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from drivelab.analyse.newest_run import EARLIER_MIN
 from drivelab.model.comparison import MetricComparison
 from drivelab.model.fleet_history import DriveHistory, FleetHistory
-from drivelab.model.history import HistoryRow
+from drivelab.model.history import EARLIER_MIN, HistoryRow
 from drivelab.model.names import counted, in_number
 from drivelab.model.units import format_count, format_percent
 from drivelab.report.parts_of_text import capitalised
