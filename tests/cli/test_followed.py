@@ -60,9 +60,20 @@ def test_another_bound_is_asked_about_later_and_details_tell_every_slow_call(
 ) -> None:
     latencies = pq.read_table(kept / "calls.parquet")["latency_ns"].to_numpy()
     slow = int((latencies > 300_000).sum())
-    text = told(capsys, "explain", NAME, "--over", "300us")
-    assert f"{slow} of {latencies.size} calls took longer than 300 us" in text
-    assert text.count("at the drive meanwhile") + text.count("at the\ndrive meanwhile") <= 3
+    text = " ".join(told(capsys, "explain", NAME, "--over", "300us").split())
+    assert text.startswith(f"{slow} of {latencies.size} calls took longer than 300 us")
+    assert f"Of these, python3's {slow} fdatasync calls (100 % of their time) took" in text
+    assert re.search(rf"fdatasync +{slow} ", text)
+    assert not re.search(r"\bwrite +\d", text)
+    assert text.count("at the drive meanwhile") == 3
+    found = json.loads(told(capsys, "explain", NAME, "--over", "300us", "--json"))
+    assert [(one["call"], one["count"]) for one in found["calls"]] == [("fdatasync", slow)]
+    assert len(found["slowest"]) == min(20, slow)
+    (kind,) = found["explanations"]
+    assert kind["operations"] == slow
+    none = told(capsys, "explain", NAME, "--over", "1h")
+    assert none.startswith(f"0 of {latencies.size} calls took longer than ")
+    told(capsys, "report", NAME)
     whole = " ".join(told(capsys, "explain", NAME, "--details").split())
     assert whole.count("at the drive meanwhile") == 20
 
@@ -162,7 +173,7 @@ def test_its_report_comes_in_every_format(kept: Path, tmp_path: Path, capsys: py
     assert told(capsys, "report", NAME) == f"{kept / 'report.html'}\n"
     assert "fdatasync" in (kept / "report.html").read_text()
     assert told(capsys, "report", "LAST", "--format", "markdown", "--figures", "none").startswith("# Where does the")
-    assert told(capsys, "report", NAME, "--text").startswith("python3's 40 fdatasync calls took ")
+    assert told(capsys, "report", NAME, "--text").startswith("python3's 40 fdatasync calls (98 % of its")
     written = json.loads(told(capsys, "report", NAME, "--out", str(tmp_path / "tables"), "--format", "csv", "--json"))
     assert (written["run"], len(written["files"])) == (str(kept), 7)
     assert (tmp_path / "tables" / "table-followed-calls.csv").read_text().count("\n") == 3

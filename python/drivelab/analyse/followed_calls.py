@@ -29,8 +29,10 @@ class CallSummary:
     ----------
     p50_ns, p99_ns, slowest_ns : float
         Of the latency, as seen in the sample.
+    time_ns : int
+        How long all of them took together.
     parts_ns : mapping of Part to int
-        Sums over all: together they are the sum of the latencies.
+        Sums over all: together they are `time_ns`.
     of_unknown_files : int
         How many more of this name there were, of which nobody knows whether their file was on the disk.
     """
@@ -41,12 +43,13 @@ class CallSummary:
     p50_ns: float
     p99_ns: float
     slowest_ns: float
+    time_ns: int
     parts_ns: Mapping[Part, int]
     of_unknown_files: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        names = ("call", "count", "per_second", "p50_ns", "p99_ns", "slowest_ns", "of_unknown_files")
+        names = ("call", "count", "per_second", "p50_ns", "p99_ns", "slowest_ns", "time_ns", "of_unknown_files")
         return {name: getattr(self, name) for name in names} | {"parts_ns": dict(self.parts_ns)}
 
 
@@ -109,9 +112,9 @@ def call_summaries(
         parts: dict[Part, int] = {part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}
         if in_layers := int(layers_of(rows).sum()):
             parts[LAYERS] = in_layers
-        times = float(p50), float(p99), float(latency.max())
+        times = float(p50), float(p99), float(latency.max()), int(latency.sum())
         found.append(CallSummary(call, latency.size, rate, *times, parts, (of_unknown_files or {}).get(call, 0)))
-    return tuple(sorted(found, key=lambda one: -sum(one.parts_ns.values())))
+    return tuple(sorted(found, key=lambda one: -one.time_ns))
 
 
 def at_drive(operations: pa.Table, events: pa.Table, own_threads: Collection[int]) -> dict[str, Integers]:
@@ -156,14 +159,11 @@ def _whose(rows: pa.Table, own_threads: Collection[int]) -> tuple[list[str], NDA
     return [distinct[place] for place in order], ranks[places]
 
 
-def slowest_calls(
-    operations: pa.Table, at_work: Mapping[str, Integers], most: int, over_ns: int = 0
-) -> tuple[SlowCall, ...]:
-    """The slowest calls, the slowest first, of those that took longer than `over_ns`."""
-    latency = _column(operations, "latency_ns")
-    order = np.argsort(-latency, kind="stable")[:most]
+def slowest_calls(operations: pa.Table, at_work: Mapping[str, Integers], most: int) -> tuple[SlowCall, ...]:
+    """The slowest calls, the slowest first."""
+    order = np.argsort(-_column(operations, "latency_ns"), kind="stable")[:most]
     found = []
-    for place in order[latency[order] > over_ns].tolist():
+    for place in order.tolist():
         row = operations.slice(place, 1).to_pylist()[0]
         told = {name: int(times[place]) for name, times in at_work.items() if times[place] > 0}
         parts: dict[Part, int] = {part: row[f"{part}_ns"] for part in PARTS}

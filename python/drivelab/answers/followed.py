@@ -12,7 +12,7 @@ from drivelab.analyse.explanation import TracedPass, explanation_of, whole_passe
 from drivelab.analyse.explanation_difference import explanation_difference
 from drivelab.analyse.followed_calls import CallSummary, SlowCall, at_drive, call_summaries, slowest_calls
 from drivelab.analyse.operation_parts import operation_parts
-from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation, ExplanationDifference
+from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation, ExplanationDifference, Part
 from drivelab.store.followed import FollowedRecord, StoredFollowed
 
 SLOWEST_MAX = 20
@@ -20,6 +20,21 @@ _SYNCS = ("sync", "durable_write")
 # of all calls' time; less than that explains no difference
 _TIME_TOLD_FROM = 0.02
 _KINDS = (*_SYNCS, "write", "read")
+
+
+@dataclass(frozen=True, slots=True)
+class AllCalls:
+    """How many calls there were, those of which nothing was asked among them.
+
+    Attributes
+    ----------
+    parts_ns : mapping of Part to int
+        Where the time of all of them together went; of layers nothing.
+    """
+
+    count: int
+    time_ns: int
+    parts_ns: Mapping[Part, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +46,16 @@ class FollowedAnswer:
     record : FollowedRecord
         How it was followed.
     calls, events : pyarrow.Table
-        One row per call; one row per bio and per command.
+        One row per call that was asked about, those of durable writes with a name of their own; one row per bio and
+        per command.
     over_ns : int
         Only calls that take longer were asked about; 0 for all.
+    every : AllCalls
+        All calls, whether asked about or not.
     summaries : tuple of CallSummary
-        All calls by name.
+        Those that were asked about by name.
     slowest : tuple of SlowCall
-        The slowest of those that were asked about.
+        The slowest of them.
     at_drive_ns : mapping of str to int
         By process how long its bios were on their way while the program waited for syncs.
     sync_wait_ns : int
@@ -50,6 +68,7 @@ class FollowedAnswer:
     calls: pa.Table
     events: pa.Table
     over_ns: int
+    every: AllCalls
     summaries: tuple[CallSummary, ...]
     slowest: tuple[SlowCall, ...]
     at_drive_ns: Mapping[str, int]
@@ -67,13 +86,18 @@ class FollowedAnswer:
         trace = self.record.calls_trace
         # BPF loses calls whole, and a trace of events loses entries and returns
         lost = self.record.lost_events if trace.get("source") == "BPF" else (self.record.lost_events + 1) // 2
-        recorded = trace.get("recorded", self.calls.num_rows + sum(self.record.left_out.values()))
+        recorded = trace.get("recorded", self.every.count + sum(self.record.left_out.values()))
         return float(recorded / max(1, recorded + lost)) if lost else 1.0
 
     @property
     def recorded_until_ns(self) -> int:
         """For how long calls were recorded: until memory was full, otherwise for all the time of following."""
         return _recorded_until_ns(self.record)
+
+    def explanation_of_call(self, call: str) -> Explanation:
+        """Where the time of the calls of one name went, and what they made the drive do."""
+        rows = self.calls.filter(pc.equal(self.calls["call"], call))
+        return next(_explanations(self.record, rows))
 
 
 def _recorded_until_ns(record: FollowedRecord) -> int:
@@ -90,8 +114,11 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
     calls, events : pyarrow.Table
         All its calls, and all bios and commands of the disk.
     over_ns : int
-        Of single calls only those that take longer are told.
+        Only of calls that take longer is anything told, but how many there are of all.
     """
+    parts_ns = {part: _sum(calls, f"{part}_ns") for part in PARTS}
+    every = AllCalls(calls.num_rows, _sum(calls, "latency_ns"), parts_ns)
+    calls = _named_by_durability(calls.filter(pc.greater(calls["latency_ns"], over_ns)) if over_ns else calls)
     at_work = at_drive(calls, events, frozenset(record.threads))
     awaited = pc.is_in(calls["operation"], pa.array(map(OPERATION_NAMES.index, _SYNCS), calls["operation"].type))
     is_awaited = awaited.to_numpy()
@@ -104,8 +131,9 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
         calls=calls,
         events=events,
         over_ns=over_ns,
+        every=every,
         summaries=summaries,
-        slowest=slowest_calls(calls, at_work, SLOWEST_MAX, over_ns),
+        slowest=slowest_calls(calls, at_work, SLOWEST_MAX),
         at_drive_ns={who: int(times[is_awaited].sum()) for who, times in at_work.items()},
         sync_wait_ns=int(calls["latency_ns"].to_numpy()[is_awaited].sum()),
         explanations=explanations,
@@ -146,7 +174,18 @@ def followed_differences(base: StoredFollowed, new: StoredFollowed) -> tuple[Exp
 def _share_of_time(calls: pa.Table, operation: str) -> float:
     """Which part of the time of all calls those of a kind took."""
     of_kind = calls.filter(pc.equal(calls["operation"], OPERATION_NAMES.index(operation)))
-    return (pc.sum(of_kind["latency_ns"]).as_py() or 0) / max(1, pc.sum(calls["latency_ns"]).as_py() or 0)
+    return _sum(of_kind, "latency_ns") / max(1, _sum(calls, "latency_ns"))
+
+
+def _sum(calls: pa.Table, name: str) -> int:
+    return pc.sum(calls[name]).as_py() or 0
+
+
+def _named_by_durability(calls: pa.Table) -> pa.Table:
+    """The same with writes that are durable when they return called so: they wait for the drive, and others do not."""
+    is_durable = pc.equal(calls["operation"], OPERATION_NAMES.index("durable_write"))
+    names = pc.if_else(is_durable, pc.binary_join_element_wise("durable", calls["call"], " "), calls["call"])
+    return calls.set_column(calls.column_names.index("call"), "call", names)
 
 
 def _pass_of(record: FollowedRecord, calls: pa.Table, operation: str) -> list[TracedPass]:

@@ -67,7 +67,7 @@ class ExplainOptions:
         bool,
         _program("Start what stands behind -- and follow it, on the disk of --path or of this directory.", "--command"),
     ] = False
-    over: Annotated[str | None, _program("Keep only calls that take longer: 5ms.")] = None
+    over: Annotated[str | None, _program("Tell only of calls that take longer: 5ms.")] = None
 
     operation: Annotated[
         str | None, _what("read or write. Default: write, where nothing that belongs to anybody is overwritten.")

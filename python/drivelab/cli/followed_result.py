@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from drivelab.analyse.followed_calls import neighbour
 from drivelab.answers.followed import FollowedAnswer
 from drivelab.model.system_calls import FILE_UNKNOWN
-from drivelab.model.trace import OPERATION_NAMES
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.waterfall import waterfall
 from drivelab.report.followed_calls import (
     PER_SECOND,
     SOFTWARE,
+    STORY_PROCESSES,
     answer,
     calls_table,
     is_told_of_unknown,
     left_out_lines,
-    main_call,
     neighbour_words,
     over_words,
     part_meanings,
@@ -45,7 +44,7 @@ from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import GAP, table_lines, wrapped
 from drivelab.store.followed import CALLS
 from drivelab.streams import make_console
-from drivelab.trace.operations_of_calls import ELSEWHERE, REGISTERED, SUBMISSIONS
+from drivelab.trace.operations_of_calls import REGISTERED, SUBMISSIONS
 
 SCHEMA = 1
 _STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _REMARK_LINES = 3, 3, 5, 8
@@ -78,33 +77,31 @@ def followed_joint(found: FollowedAnswer) -> Joint:
 def answer_words(found: FollowedAnswer) -> str:
     """Where the time went, in one sentence."""
     recorded = recorded_words(found.recorded_share, found.recorded_until_ns, found.record.duration_ns)
-    return answer(found.record.program, found.summaries, found.refusal, recorded)
+    over = found.over_ns and over_words(found.summaries, found.over_ns, found.every.count, found.every.time_ns)
+    return answer(found.record.program, found.summaries, found.refusal, recorded, over or "")
 
 
 def _first(found: FollowedAnswer) -> list[str]:
     """The answer and its cause; what of the program's I/O it leaves out where that is much; how the program ended."""
     record = found.record
-    software_ns = sum(one.parts_ns[part] for one in found.summaries for part in SOFTWARE)
+    software_ns = 0 if found.refusal else sum(found.every.parts_ns[part] for part in SOFTWARE)
     causes = (
         neighbour_words(*neighbour(found.at_drive_ns, 0 if found.refusal else found.sync_wait_ns)),
-        processor_words(record.processor_wait_ns, record.duration_ns, software_ns),
+        processor_words(record.processor_wait_ns, record.duration_ns, software_ns, len(record.threads)),
     )
     told = [answer_words(found), *filter(None, causes)]
     if work := _work(found):
         told.append(work)
-    if found.over_ns:
-        told.append(over_words(found.calls["latency_ns"].to_numpy(), found.over_ns))
-    followed = found.calls.num_rows
+    followed = found.every.count
     for reason in (FILE_UNKNOWN, SUBMISSIONS, REGISTERED):
         beside = found.record.left_out.get(reason, 0)
         share = beside / (beside + followed)
         if share > _BESIDE_TOLD_FROM:
             told.append(f"That is not all of its I/O: {100 * share:.0f} % of the calls are {reason}.")
-    elsewhere = found.record.left_out.get(ELSEWHERE, 0)
-    if elsewhere > followed:
-        told.append(
-            f"Most of its calls ({count_text(elsewhere)}) are on files of other disks: name theirs with --path."
-        )
+    if record.elsewhere_ns > found.every.time_ns:
+        there, here = latency_text(record.elsewhere_ns), latency_text(found.every.time_ns)
+        place = shlex.quote(os.path.dirname(record.elsewhere_path))
+        told.append(f"It spent more time on another disk ({there}, here {here}): follow it there with --path {place}.")
     # one that drivelab asked to end has a negative one
     if (found.record.command_status or 0) > 0:
         told.append(f"{found.record.program} ended with status {found.record.command_status}.")
@@ -112,22 +109,11 @@ def _first(found: FollowedAnswer) -> list[str]:
 
 
 def _work(found: FollowedAnswer) -> str:
-    """What each of the main calls made the drive do; of those that had it do anything, where the main calls did not."""
-    main = main_call(found.summaries)
-    by_kind = [(_names_of(found, one.operation), one) for one in found.explanations]
-    # whose own work is known comes first, otherwise syncs
-    for names, one in sorted(by_kind, key=lambda kind: main is None or main.call not in kind[0]):
-        if work := asked_of_drive(one):
-            durable = "durable " if one.operation == "durable_write" else ""
-            return f"Each {durable}{' or '.join(names)} made the drive do {work}."
+    """What each of the calls that took most time made the drive do, of those that had it do anything."""
+    for one in found.summaries:
+        if work := asked_of_drive(found.explanation_of_call(one.call)):
+            return f"Each {one.call} made the drive do {work}."
     return ""
-
-
-def _names_of(found: FollowedAnswer, operation: str) -> list[str]:
-    """The calls that are operations of a kind, those that are most first."""
-    of_kind = found.calls.filter(pc.equal(found.calls["operation"], OPERATION_NAMES.index(operation)))
-    counts = sorted(pc.value_counts(of_kind["call"]).to_pylist(), key=lambda one: -one["counts"])
-    return [one["values"] for one in counts]
 
 
 def _meanwhile(found: FollowedAnswer) -> list[str]:
@@ -139,7 +125,7 @@ def _left_out(found: FollowedAnswer, *, details: bool = True) -> list[str]:
     """What does not count; without details nothing of the few files that nobody knows after a program has started."""
     record = found.record
     left_out = dict(record.left_out)
-    if not details and not is_told_of_unknown(left_out.get(FILE_UNKNOWN, 0), found.calls.num_rows):
+    if not details and not is_told_of_unknown(left_out.get(FILE_UNKNOWN, 0), found.every.count):
         left_out.pop(FILE_UNKNOWN, None)
     told = list(left_out_lines(left_out, record.unpaired_calls, record.lost_events, record.of_unknown_files))
     polled = record.calls_trace.get("polled_requests", 0)
@@ -184,15 +170,16 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     lines = [line for sentence in _first(found) for line in wrapped(sentence, width, plain)] + [""]
     summaries = found.summaries if details else found.summaries[:_CALLS_IN_TERMINAL]
     table = calls_table(summaries, is_whole=found.recorded_share == 1)
-    lines += _table_within(table, width, plain)
-    lines += [line for meaning in part_meanings(found.summaries) for line in wrapped(meaning, width, plain)]
+    lines += _table_within(table, width, plain) if summaries else []
+    meanings = part_meanings(found.summaries, found.record.conduct.layers)
+    lines += [line for meaning in meanings for line in wrapped(meaning, width, plain)]
     lines.append("")
     told = (*recording_words(found.record.calls_trace), *_meanwhile(found), *_left_out(found, details=details))
     remarks = [line for remark in told for line in wrapped(remark, width, plain)]
     lines += remarks if details else remarks[:_REMARK_LINES]
-    stories = [wrapped(text, width, plain) for text in _stories(found)]
-    shown = stories if details else [told[:_STORY_LINES] for told in stories[:_STORIES_IN_TERMINAL]]
-    lines += ["", *chain.from_iterable(shown), ""]
+    whole = (wrapped(text, width, plain) for text in _stories(found))
+    stories = whole if details else _short_stories(found, width, plain)
+    lines += ["", *chain.from_iterable(stories), ""]
     print("\n".join(lines))
     if page is not None:
         print(f"report: {page}")
@@ -210,8 +197,16 @@ def _table_within(table: Table, width: int, plain: bool) -> list[str]:
     return [f"{line}{GAP}{terminal_text(end, plain)}" for line, end in zip(numbers, ends, strict=True)]
 
 
-def _stories(found: FollowedAnswer) -> list[str]:
+def _stories(found: FollowedAnswer, first: int | None = None, most: int = STORY_PROCESSES) -> list[str]:
     """The slowest calls, a line each; none where nobody knows where their time went."""
     names = found.record.names
-    known = () if found.refusal else found.slowest
-    return [story(one, names.get(one.thread, found.record.program)) for one in known]
+    known = () if found.refusal else found.slowest[:first]
+    return [story(one, names.get(one.thread, found.record.program), most) for one in known]
+
+
+def _short_stories(found: FollowedAnswer, width: int, plain: bool) -> Iterator[list[str]]:
+    """The first of them, each with as many processes as there is room for in a few lines."""
+    by_most = [_stories(found, _STORIES_IN_TERMINAL, most) for most in range(STORY_PROCESSES, -1, -1)]
+    for texts in zip(*by_most, strict=True):
+        wraps = [wrapped(text, width, plain) for text in texts]
+        yield next((lines for lines in wraps if len(lines) <= _STORY_LINES), wraps[-1])

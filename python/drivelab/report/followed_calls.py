@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from drivelab.model.names import names_in_words
-from drivelab.model.system_calls import FILE_UNKNOWN, READS, SYNCS
+from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.trace import PART_MEANINGS, PART_TITLES, Part
 from drivelab.report.numerals import count_text, latency_text, number_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
@@ -23,14 +23,13 @@ _NEIGHBOUR_TOLD_FROM = 0.2
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
 _P99_FROM = 100
 _TOLD_AT_MOST = 3
+STORY_PROCESSES = 3
 # from such a share of the calls on those are told of whose file nobody knows: starting a program makes a few
 _UNKNOWN_TOLD_FROM = 0.01
 # a column that a narrow screen can do without
 PER_SECOND = "per s"
 # until when what is submitted lasts, by how the names of its calls begin
 _SUBMITTED = {"io_uring": "the kernel has posted the completion", "aio": "its last bio has ended"}
-# what took less beside the call with the most is not what the program was about
-_MAIN_FROM = 0.02
 _SHORT: Mapping[Part, str] = {
     "fs_in": "file system",
     "layers": "layers",
@@ -48,6 +47,8 @@ _IN_SENTENCE: Mapping[str, tuple[Part, ...]] = {
     "layers": ("layers",),
     "software": SOFTWARE,
 }
+# a call that has none of them had nothing done below the file system
+_BELOW: tuple[Part, ...] = ("layers", "queue", "device", "flush", "between")
 
 
 class Summary(Protocol):
@@ -78,6 +79,10 @@ class Summary(Protocol):
         """The longest."""
 
     @property
+    def time_ns(self) -> int:
+        """How long all of them took together."""
+
+    @property
     def parts_ns(self) -> Mapping[Part, int]:
         """Sums of the parts."""
 
@@ -86,8 +91,8 @@ class Summary(Protocol):
         """How many more there were whose file nobody knows."""
 
 
-def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded: str = "") -> str:
-    """Where the time of the program's syncs went, of its writes or reads where it has none, in one sentence.
+def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded: str = "", over: str = "") -> str:
+    """Where the time of those calls went that the program waited for longest in all.
 
     Parameters
     ----------
@@ -97,17 +102,22 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded:
         Why nothing can be said of where the time went; empty where it can.
     recorded : str
         From `recorded_words`: which part of its calls the sentence is about; empty where that is all.
+    over : str
+        From `over_words`: how many of them the sentence is about; empty where that is all.
     """
     main = main_call(summaries)
     if main is None:
-        return f"{name} made no call on this disk."
-    known = f"{_counted(main)} {main.call} calls{' whose file is known' * _has_unknown(main)}"
+        return f"{recorded}{over}" if over else f"{name} made no call on this disk."
+    recorded += f"{over} Of these, " if over else ""
+    share = f"({100 * main.time_ns / max(1, sum(one.time_ns for one in summaries)):.0f} % of "
+    share += "their time)" if over else "its time in calls)"
+    known = f"{_counted(main)} {main.call} calls{' whose file is known' * _has_unknown(main)} {share}"
     told = f"{name}'s {known} took {latency_text(main.p50_ns)} at the median, "
     # of fewer calls the slowest one is all that p99 could be
     is_many = main.count >= _P99_FROM
     told += f"{latency_text(main.p99_ns)} at p99" if is_many else f"at most {latency_text(main.slowest_ns)}"
     if main.count == 1 and not _has_unknown(main):
-        told = f"{name}'s only {main.call} call took {latency_text(main.p50_ns)}"
+        told = f"{name}'s only {main.call} call {share} took {latency_text(main.p50_ns)}"
     told = f"{recorded}{told}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
 
@@ -130,12 +140,8 @@ def recorded_words(share: float, until_ns: int, duration_ns: int) -> str:
 
 
 def main_call(summaries: Sequence[Summary]) -> Summary | None:
-    """The call that is told of first: a sync call, else a write, else a read, of those that took part of the time."""
-    spent = {one.call: one.count * one.p50_ns for one in summaries}
-    least = _MAIN_FROM * max(spent.values(), default=0.0)
-    some = [one for one in summaries if spent[one.call] >= least]
-    order = sorted(some, key=lambda one: 0 if one.call in SYNCS else 2 if one.call in READS else 1)
-    return order[0] if order else None
+    """The call that is told of first: the one that took most time in all."""
+    return max(summaries, key=lambda one: one.time_ns, default=None)
 
 
 def _has_unknown(one: Summary) -> bool:
@@ -180,23 +186,33 @@ def where(parts_ns: Mapping[Part, int]) -> str:
     )
 
 
-def over_words(latency_ns: Any, over_ns: int) -> str:
-    """How many calls took longer than somebody asked about, and how much of the time they are."""
-    slow = latency_ns[latency_ns > over_ns]
-    share = 100 * float(slow.sum()) / max(1.0, float(latency_ns.sum()))
-    counted = f"{count_text(len(slow))} of {count_text(len(latency_ns))} calls took longer than {latency_text(over_ns)}"
-    return f"{counted}: {share:.0f} % of the time." if len(slow) else f"{counted}."
+def over_words(summaries: Sequence[Summary], over_ns: int, count: int, time_ns: int) -> str:
+    """How many of all calls took longer than somebody asked about, and how much of the time they are.
+
+    Parameters
+    ----------
+    summaries : sequence of Summary
+        Those that took longer.
+    count, time_ns : int
+        How many calls there are in all, and how long they took together.
+    """
+    slow = sum(one.count for one in summaries)
+    share = 100 * sum(one.time_ns for one in summaries) / max(1, time_ns)
+    counted = f"{count_text(slow)} of {count_text(count)} calls took longer than {latency_text(over_ns)}"
+    return f"{counted}: {share:.0f} % of the time." if slow else f"{counted}."
 
 
-def part_meanings(summaries: Sequence[Summary]) -> Iterator[str]:
-    """What the parts of software are that the table names: by their names alone nobody knows them."""
+def part_meanings(summaries: Sequence[Summary], layers: Sequence[str] = ()) -> Iterator[str]:
+    """What the parts are that the table names: layers by their titles, and those of software, which nobody knows."""
     named = " ".join(where(one.parts_ns) for one in summaries)
     told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in SOFTWARE if f"{_SHORT[part]} " in named]
     for way, end in _SUBMITTED.items():
-        if any(one.call.startswith(f"{way} ") for one in summaries):
+        if any(f"{way} " in one.call for one in summaries):
             yield f"{way}: until {end}, and not until the program looks for it."
     if told:
         yield f"Software is {names_in_words([_SHORT[part] for part in SOFTWARE])} together; {'; '.join(told)}."
+    if f"{_SHORT['layers']} " in named and layers:
+        yield f"Layers: {names_in_words(layers)}."
 
 
 def calls_table(summaries: Sequence[Summary], *, is_whole: bool = True) -> Table:
@@ -225,13 +241,25 @@ def calls_table(summaries: Sequence[Summary], *, is_whole: bool = True) -> Table
     )
 
 
-def story(slow: Any, name: str) -> str:
-    """A slow call in one line: ``12.3 ms fsync by etcd of /srv/wal: flush 80 %; at the drive meanwhile: ...``."""
+def story(slow: Any, name: str, most: int = STORY_PROCESSES) -> str:
+    """A slow call in one line: ``12.3 ms fsync by etcd of /srv/wal: flush 80 %; at the drive meanwhile: ...``.
+
+    Parameters
+    ----------
+    slow : SlowCall
+        The call.
+    most : int
+        How many of the processes that were at the drive meanwhile are named; of the others their number is told.
+    """
     # one that was closed again before its name was looked up
     file = f" of {slow.file}" if slow.file else ""
-    told = [f"{who} {latency_text(time)}" for who, time in slow.at_drive_ns.items()][:_TOLD_AT_MOST]
-    meanwhile = f"; at the drive meanwhile: {', '.join(told)}" if told else "; nothing was at the drive meanwhile"
-    return f"{latency_text(slow.latency_ns)} {slow.call} by {name}{file}: {where(slow.parts_ns)}{meanwhile}"
+    told = f"{latency_text(slow.latency_ns)} {slow.call} by {name}{file}: {where(slow.parts_ns)}"
+    if not any(slow.parts_ns.get(part, 0) for part in _BELOW):
+        return f"{told}; nothing of it went to the drive"
+    named = [f"{who} {latency_text(time)}" for who, time in slow.at_drive_ns.items()][:most]
+    if more := len(slow.at_drive_ns) - len(named):
+        named.append(f"{more} more" if named else f"{more} process{'es' * (more > 1)}")
+    return f"{told}; at the drive meanwhile: {names_in_words(named)}" if named else f"{told}; nothing was at the drive"
 
 
 def slowest_table(stories: Sequence[str]) -> Table | None:
@@ -258,19 +286,25 @@ def neighbour_words(name: str, share: float) -> str:
     return f"{name} uses the same drive: {there}."
 
 
-def processor_words(wait_ns: int, duration_ns: int, software_ns: int) -> str:
+def processor_words(wait_ns: int, duration_ns: int, software_ns: int, threads: int = 1) -> str:
     """How long the program was ready to run and found no processor; empty where that is little.
 
     Parameters
     ----------
     wait_ns, duration_ns : int
-        How long its threads waited, and how long it was followed.
+        How long its threads waited, all together, and how long it was followed.
     software_ns : int
         What of its calls is told as software: the wait is in it.
+    threads : int
+        How many it has.
     """
     if wait_ns < min(_WAIT_TOLD_FROM * duration_ns, max(_WAIT_OF_SOFTWARE_FROM * software_ns, _WAIT_TOLD_NS)):
         return ""
-    waited = f"the program's threads waited {latency_text(wait_ns)} of {latency_text(duration_ns)} for a processor"
+    wait, duration = latency_text(wait_ns), latency_text(duration_ns)
+    waited = f"the program waited {wait} of {duration} for a processor"
+    if threads > 1:
+        # a sum that may well be more than the time that passed
+        waited = f"in {duration} the program's {count_text(threads)} threads together waited {wait} for a processor"
     return f"The machine is busy: {waited}, which counts as software."
 
 

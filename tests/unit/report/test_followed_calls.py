@@ -1,13 +1,13 @@
-"""The answer about a followed program: its syncs first, in at most 30 words."""
+"""The answer about a followed program: the calls that took most of its time first, in at most 30 words."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from drivelab.analyse.followed_calls import CallSummary
+from drivelab.analyse.followed_calls import CallSummary, SlowCall
 from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.trace import PARTS
 from drivelab.report.followed_calls import (
@@ -19,30 +19,39 @@ from drivelab.report.followed_calls import (
     part_meanings,
     processor_words,
     recording_words,
+    story,
 )
 
 
 def summary(call: str, **parts: int) -> CallSummary:
-    return CallSummary(call, 1200, 40.0, 1e6, 5e6, 9e6, {part: parts.get(part, 0) for part in PARTS})
+    time_ns = sum(parts.values())
+    return CallSummary(call, 1200, 40.0, 1e6, 5e6, 9e6, time_ns, {part: parts.get(part, 0) for part in PARTS})
 
 
-def test_the_answer_is_about_syncs_where_there_are_any_and_has_30_words_at_most() -> None:
-    found = answer("etcd", [summary("write", fs_in=9), summary("fdatasync", flush=60, device=20, queue=10, fs_in=10)])
-    assert found.startswith("etcd's ")
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def test_the_answer_is_about_the_calls_that_took_most_of_the_time_and_has_30_words_at_most() -> None:
+    found = plain(
+        answer("etcd", [summary("write", fs_in=9), summary("fdatasync", flush=60, device=20, queue=10, fs_in=10)])
+    )
+    assert found.startswith("etcd's 1 200 fdatasync calls (92 % of its time in calls) took 1.00 ms at the median, ")
     assert found.endswith(" at p99: 60 % flush, 20 % device, 10 % software, 10 % queue.")
-    assert len(found.split()) <= 30
+    assert len(re.sub(r"(\d) (?=\d|%|ms)", r"\1", found).split()) <= 30
     refused = answer("etcd", [summary("fsync", flush=1)], "2 events were lost")
     assert refused.endswith("at p99; where it went is not known: 2 events were lost.")
     assert answer("x", []) == "x made no call on this disk."
 
 
-def test_a_few_calls_that_took_no_time_are_not_what_the_program_was_about() -> None:
-    result = replace(summary("write", fs_in=9), count=2, p50_ns=15_000.0)
-    load = replace(summary("io_uring read", device=60, fs_in=40), count=200_000, p50_ns=194_000.0)
-    assert answer("fio", [load, result]).startswith("fio's 200 000 io_uring read calls".replace(" 000", "\u202f000"))
-    # a sync every hundred writes is what a program waits for, though its writes are many
-    sync = replace(summary("fsync", flush=9), count=2_000, p50_ns=200_000.0)
-    assert answer("log", [load, sync]).startswith("log's 2")
+def test_a_sync_that_took_less_than_others_is_not_what_the_program_waited_for() -> None:
+    sync = replace(summary("fsync", flush=162), count=1, p50_ns=162e6)
+    load = replace(summary("io_uring read", device=8_000, fs_in=38), count=38_415)
+    for summaries in ([load, sync], [sync, load]):
+        told = plain(answer("fio", summaries))
+        assert told.startswith("fio's 38 415 io_uring read calls (98 % of its time in calls) took")
+    only = plain(answer("fio", [sync]))
+    assert only == "fio's only fsync call (100 % of its time in calls) took 162 ms: 100 % flush."
 
 
 def test_a_table_tells_where_the_time_of_each_call_went() -> None:
@@ -76,8 +85,9 @@ def test_a_row_says_of_how_many_calls_it_is_and_no_median_of_a_few_of_them() -> 
     assert cells(11)[1:6] == ["1 200", "40.0", "1.00 ms", "5.00 ms", "9.00 ms"]
     assert cells(300)[1:6] == ["1 200 of 1 500", "40.0", "1.00 ms", "5.00 ms", "9.00 ms"]
     assert cells(1201)[1:6] == ["1 200 of 2 401", "≥ 40.0", "unknown", "unknown", "≥ 9.00 ms"]
-    told = answer("storm", [replace(summary("pwrite64", fs_in=9), of_unknown_files=1201)]).replace("\u202f", " ")
-    assert told.startswith("storm's 1 200 of 2 401 pwrite64 calls whose file is known took 1.00")
+    told = plain(answer("storm", [replace(summary("pwrite64", fs_in=9), of_unknown_files=1201)]))
+    known = "storm's 1 200 of 2 401 pwrite64 calls whose file is known"
+    assert told.startswith(f"{known} (100 % of its time in calls) took 1.00")
 
 
 def test_another_program_at_the_drive_is_told_as_the_cause() -> None:
@@ -93,15 +103,57 @@ def test_waiting_for_a_processor_is_told_from_a_tenth_of_the_time_or_a_third_of_
     assert processor_words(99_000_000, 1_000_000_000, 300_000_000)
     told = processor_words(711_000_000, 3_540_000_000, 3_000_000_000).replace("\u00a0", " ")
     assert told == (
-        "The machine is busy: the program's threads waited 711 ms of 3.54 s for a processor, which counts as software."
+        "The machine is busy: the program waited 711 ms of 3.54 s for a processor, which counts as software."
+    )
+
+
+def test_what_several_threads_waited_together_is_not_set_against_the_time_that_passed() -> None:
+    told = plain(processor_words(24_100_000_000, 1_010_000_000, 1_000_000_000, 32))
+    assert told == (
+        "The machine is busy: in 1.01 s the program's 32 threads together waited 24.1 s for a processor, "
+        "which counts as software."
     )
 
 
 def test_how_many_calls_took_longer_than_asked_is_told_with_their_share_of_the_time() -> None:
-    latency = np.array([1_000_000] * 96 + [6_000_000] * 4)
-    told = over_words(latency, 5_000_000).replace("\u00a0", " ")
+    slow = [replace(summary("fsync", flush=18_000_000), count=3), replace(summary("write", fs_in=6_000_000), count=1)]
+    told = plain(over_words(slow, 5_000_000, 100, 120_000_000))
     assert told == "4 of 100 calls took longer than 5.00 ms: 20 % of the time."
-    assert over_words(latency, 9_000_000).startswith("0 of 100 calls took longer than 9.00")
+    whole = plain(answer("etcd", slow, over=told))
+    assert whole.startswith(f"{told} Of these, etcd's 3 fsync calls (75 % of their time) took 1.00 ms")
+    none = plain(over_words([], 9_000_000, 100, 120_000_000))
+    assert answer("etcd", [], over=none) == none == "0 of 100 calls took longer than 9.00 ms."
+
+
+def slow_call(*processes: str, **parts: int) -> SlowCall:
+    at_drive_ns = {name: 1_000_000 * (9 - place) for place, name in enumerate(processes)}
+    return SlowCall("fsync", "/a", 7, 0, 9_000_000, {part: parts.get(part, 0) for part in PARTS}, at_drive_ns)
+
+
+def test_who_was_at_the_drive_is_told_of_a_call_that_went_there_and_of_no_other() -> None:
+    told = plain(story(slow_call("dd", "find", flush=9), "etcd"))
+    assert told == "9.00 ms fsync by etcd of /a: flush 100 %; at the drive meanwhile: dd 9.00 ms and find 8.00 ms"
+    assert story(slow_call(flush=9), "etcd").endswith("flush 100 %; nothing was at the drive")
+    cached = story(slow_call("dd", "find", fs_in=9), "etcd")
+    assert cached.endswith("file system 100 %; nothing of it went to the drive")
+
+
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [
+        (3, "at the drive meanwhile: a 9.00 ms, b 8.00 ms, c 7.00 ms and 1 more"),
+        (1, "at the drive meanwhile: a 9.00 ms and 3 more"),
+        (0, "at the drive meanwhile: 4 processes"),
+    ],
+)
+def test_processes_that_have_no_room_are_counted(most: int, words: str) -> None:
+    assert plain(story(slow_call("a", "b", "c", "d", flush=9), "etcd", most)).endswith(words)
+
+
+def test_layers_are_named_where_the_table_tells_of_them() -> None:
+    in_layers = CallSummary("fsync", 1, 1.0, 9.0, 9.0, 9.0, 9, {"layers": 5, "flush": 4})
+    assert list(part_meanings([in_layers], ["dm-crypt home", "loop0"])) == ["Layers: dm-crypt home and loop0."]
+    assert list(part_meanings([summary("fsync", flush=9)], ["loop0"])) == []
 
 
 @pytest.mark.parametrize(

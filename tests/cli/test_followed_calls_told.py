@@ -1,0 +1,58 @@
+"""What the calls of a followed program are called, and when another disk is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from drivelab.cli import main
+from drivelab.model.trace import OPERATION_NAMES
+from drivelab.trace.operations_of_calls import ELSEWHERE
+
+WRITER = Path(__file__).resolve().parents[1] / "golden" / "followed" / "writer"
+NAME = "20260103T000000Z-followed-python3"
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that was followed."""
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    return Path(shutil.copytree(WRITER, tmp_path / NAME))
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main.run([*arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_another_disk_is_named_where_more_time_was_spent_there_and_not_where_most_calls_were(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = kept / "followed.json"
+    record = json.loads(file.read_text()) | {"left_out": {ELSEWHERE: 414}, "elsewhere_path": "/srv/other disk/log"}
+    whole_ns = sum(pq.read_table(kept / "calls.parquet")["latency_ns"].to_pylist())
+    for elsewhere_ns, is_named in ((whole_ns - 1, False), (2 * whole_ns, True)):
+        file.write_text(json.dumps(record | {"elsewhere_ns": elsewhere_ns}))
+        whole = " ".join(told(capsys, "explain", NAME).split())
+        assert ("It spent more time on another disk" in whole) == is_named
+        assert ("follow it there with --path '/srv/other disk'." in whole) == is_named
+
+
+def test_durable_writes_have_a_row_of_their_own(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pq.read_table(kept / "calls.parquet").to_pylist()
+    writes = [row for row in rows if row["call"] == "write"]
+    for row in writes[:10]:
+        row |= {"operation": OPERATION_NAMES.index("durable_write"), "latency_ns": 10**9, "device_ns": 10**9, "bios": 1}
+        row |= {"device_writes": 1, "fs_in_ns": 0, "between_ns": 0, "return_ns": 0}
+    pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(kept / "calls.parquet")), kept / "calls.parquet")
+    whole = " ".join(told(capsys, "explain", NAME).split())
+    assert whole.startswith("python3's 10 durable write calls (100 % of its time in calls)")
+    assert "Each durable write made the drive do 1 write." in whole
+    found = json.loads(told(capsys, "explain", NAME, "--json"))
+    counts = {one["call"]: one["count"] for one in found["calls"]}
+    assert counts == {"durable write": 10, "fdatasync": 40, "write": len(writes) - 10}
