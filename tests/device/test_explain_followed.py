@@ -321,7 +321,7 @@ def test_a_container_is_followed_by_its_control_group(explain: Explain, mounted:
 def test_a_file_behind_standard_output_is_followed(explain: Explain, mounted: Path) -> None:
     copy = ["dd", "if=/dev/zero", f"of={mounted}/of", "bs=4k", "count=2000", "oflag=dsync"]
     told = calls_of(explain("--path", str(mounted), "--command", "--", *copy))
-    assert told["write"]["count"] >= 1900, "dd copies its file's descriptor to 1"
+    assert told["durable write"]["count"] >= 1900, "dd copies its file's descriptor to 1"
 
 
 def test_how_the_command_ended_is_said(drivelab: Drivelab, mounted: Path) -> None:
