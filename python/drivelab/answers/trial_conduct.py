@@ -85,9 +85,14 @@ def _conducts(rows: pa.Table, of_run: list[str]) -> dict[str, StoredConduct]:
             invalid=sorted({*invalid, *of_run}),
         )
         warnings = {one.code for one in of_trial if one.severity == "warning"}
-        lasting = [lasting_rates(told) for told in (seen_here(of_trial), of_trial)]
         found[name] = StoredConduct(
-            conduct, _amount_words(workload), warnings, label or "", *lasting, at_first=rates_at_first(of_trial)
+            conduct,
+            _amount_words(workload),
+            warnings,
+            label or "",
+            lasting=lasting_rates(seen_here(of_trial)),
+            lasting_by_others=lasting_rates(of_trial),
+            at_first=rates_at_first(of_trial),
         )
     return found
 
