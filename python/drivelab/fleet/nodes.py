@@ -210,7 +210,8 @@ class HostWorker(Worker):
         """End what is measured, then say goodbye as Dask does."""
         if self._ending is None:
             self._ending = asyncio.ensure_future(self._end())
-        await self._ending
+        # who waits for it may be cut off; it goes on, and others wait for it
+        await asyncio.shield(self._ending)
         return await super().close(*arguments, **options)
 
     def _asked(self, number: int, question: str, arguments: str) -> None:

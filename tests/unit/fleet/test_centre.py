@@ -153,6 +153,20 @@ def test_a_host_that_goes_is_missed_at_once_and_puts_back_first() -> None:
     with_host(work)
 
 
+def test_a_host_puts_back_also_where_who_closed_it_first_is_cut_off() -> None:
+    """As where it has given up to join just when Dask closes it."""
+
+    async def work(_centre: Centre, host: HostWorker) -> None:
+        closing = asyncio.ensure_future(host.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.gather(closing, return_exceptions=True)
+        await host.close()
+        assert ENDED == ["put back"]
+
+    with_host(work)
+
+
 def test_a_host_that_lies_about_its_name_does_not_join_and_speaks_for_no_other() -> None:
     async def do() -> None:
         keys = new_keys(["one", "two"])
