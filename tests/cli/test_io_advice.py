@@ -39,6 +39,6 @@ def test_the_command_that_measures_a_change_of_speed_can_be_typed(
         for size, median in medians.items()
     ]
     (told,) = find_between(summaries, resolve_target(str(place)))
-    _, *words = shlex.split(told.advice.partition(": ")[2].replace("10min", "0.1s").replace("64MiB", "1MiB"))
+    _, *words = shlex.split(told.advice.partition(": ")[2].replace("10min", "2s").replace("64MiB", "1MiB"))
     assert run([*words, "--json", "--out", str(tmp_path / "runs")]) in (EXIT_OK, EXIT_NOT_TRUSTED)
     assert json.loads(capsys.readouterr().out)["operations"]["durable_write"]["count"] > 0
