@@ -103,9 +103,8 @@ def test_the_syncs_of_fio_take_as_long_as_fio_says(explain: Explain, mounted: Pa
     call = calls_of(found)["fdatasync"]
     assert call["count"] in (SYNCS - 1, SYNCS)
     assert found["command_status"] == found["lost_events"] == 0
-    # fio's clock stands outside of the call, where a busy machine adds time, and its buckets are 1/64 wide
+    # fio's clock, of cycles, stands outside of the call, where a busy machine adds time; its buckets are 1/64 wide
     assert call["p50_ns"] <= told["percentile"]["50.000000"] * (1 + 1 / 64) * 1.02
-    # fio counts cycles, and takes their rate from milliseconds at its start
     assert call["slowest_ns"] <= told["max"] * 1.0001
     assert sum(call["parts_ns"].values()) <= told["mean"] * told["N"]
     assert_sums(found)

@@ -209,10 +209,14 @@ def part_meanings(summaries: Sequence[Summary], layers: Sequence[str] = ()) -> I
     for way, end in _SUBMITTED.items():
         if any(f"{way} " in one.call for one in summaries):
             yield f"{way}: until {end}, and not until the program looks for it."
+    meanings = []
     if told:
-        yield f"Software is {names_in_words([_SHORT[part] for part in SOFTWARE])} together; {'; '.join(told)}."
+        parts = names_in_words([_SHORT[part] for part in SOFTWARE])
+        meanings.append(f"Software is {parts} together; {'; '.join(told)}.")
     if f"{_SHORT['layers']} " in named and layers:
-        yield f"Layers: {names_in_words(layers)}."
+        meanings.append(f"Layers: {names_in_words(layers)}.")
+    if meanings:
+        yield " ".join(meanings)
 
 
 def calls_table(summaries: Sequence[Summary], *, is_whole: bool = True) -> Table:
