@@ -47,7 +47,7 @@ from drivelab.streams import make_console
 from drivelab.trace.operations_of_calls import REGISTERED, SUBMISSIONS
 
 SCHEMA = 1
-_STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _REMARK_LINES = 3, 3, 5, 8
+_STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _SCREEN_LINES = 3, 2, 5, 30
 _QUESTION = "Where does the time of this program go?"
 # a share of its calls that is not followed, from which the answer says so itself
 _BESIDE_TOLD_FROM = 0.1
@@ -175,15 +175,25 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     lines += [line for meaning in meanings for line in wrapped(meaning, width, plain)]
     lines.append("")
     told = (*recording_words(found.record.calls_trace), *_meanwhile(found), *_left_out(found, details=details))
-    remarks = [line for remark in told for line in wrapped(remark, width, plain)]
-    lines += remarks if details else remarks[:_REMARK_LINES]
+    remarks = [wrapped(remark, width, plain) for remark in told]
     whole = (wrapped(text, width, plain) for text in _stories(found))
-    stories = whole if details else _short_stories(found, width, plain)
-    lines += ["", *chain.from_iterable(stories), ""]
-    print("\n".join(lines))
+    stories = ["", *chain.from_iterable(whole if details else _short_stories(found, width, plain)), ""]
+    # two more lines say where all of it is
+    room = _SCREEN_LINES - len(lines) - len(stories) - 2
+    lines += chain.from_iterable(remarks if details else _within(remarks, room))
+    print("\n".join([*lines, *stories]))
     if page is not None:
         print(f"report: {page}")
     print(f"calls:  {directory / CALLS}")
+
+
+def _within(remarks: Sequence[list[str]], room: int) -> Iterator[list[str]]:
+    """The first remarks that have room in so many lines, each whole."""
+    for remark in remarks:
+        room -= len(remark)
+        if room < 0:
+            return
+        yield remark
 
 
 def _table_within(table: Table, width: int, plain: bool) -> list[str]:
