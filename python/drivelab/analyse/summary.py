@@ -265,10 +265,12 @@ def _duration(measured: Measurement) -> dict[str, Estimate]:
 
 def _windows(measured: Measurement, main: str) -> dict[str, Estimate]:
     """From when to when it was measured, and how fast at most and at least, of what was measured in several windows."""
-    windows, series = windows_of(measured), series_from_measurement(measured, main, "total")
-    if len(windows) < 2 or series is None:
-        return {}
+    windows = windows_of(measured)
     count = len(windows)
+    # most trials have one: nothing is gone through again for them
+    series = series_from_measurement(measured, main, "total") if count > 1 else None
+    if series is None:
+        return {}
     span_ns = windows[-1].begun_after_ns + windows[-1].measured_ns
     medians = window_medians_ns(series)
     return {

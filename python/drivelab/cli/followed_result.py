@@ -77,8 +77,9 @@ def followed_joint(found: FollowedAnswer) -> Joint:
 def answer_words(found: FollowedAnswer) -> str:
     """Where the time went, in one sentence."""
     recorded = recorded_words(found.recorded_share, found.recorded_until_ns, found.record.duration_ns)
-    over = found.over_ns and over_words(found.summaries, found.over_ns, found.every.count, found.every.time_ns)
-    return answer(found.record.program, found.summaries, found.refusal, recorded, over or "")
+    every = found.every
+    over = over_words(found.summaries, found.over_ns, every.count, every.time_ns) if found.over_ns else ""
+    return answer(found.record.program, found.summaries, found.refusal, recorded, over)
 
 
 def _first(found: FollowedAnswer) -> list[str]:

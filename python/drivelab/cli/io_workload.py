@@ -70,13 +70,13 @@ def _as_typed(error: ValidationError) -> DrivelabError:
     """The first mistake, with the option that is best changed."""
     first = error.errors()[0]
     rule = first.get("ctx", {}) if first["type"] == "rule" else {}
-    told = {_option(one): one.told for one in flags().values()}
-    known = {one.path[-1]: _option(one) for one in flags().values()} | _OPTION_OF_FIELD
+    by_option = {_option(one): one for one in flags().values()}
+    known = {one.path[-1]: option for option, one in by_option.items()} | _OPTION_OF_FIELD
     places = [part for part in reversed(rule.get("below") or first["loc"]) if isinstance(part, str)]
     option = next((known[part] for part in places if part in known), f"--{places[0] if places else 'workload'}")
-    if first["type"] == "string_pattern_mismatch" and option in told:
+    if first["type"] == "string_pattern_mismatch" and option in by_option:
         # what matches is a rule of ours, and its words are those of the flag
-        do = f"it takes: {told[option].help}"
+        do = f"it takes: {by_option[option].told.help}"
         return DrivelabError("U003", f"{option} takes no {first['input']}", where=f"option {option}", do=do)
     what = rule.get("what") or f"{first['msg'].removeprefix('Input ')}, not {first['input']}"
     return DrivelabError("U003", f"{option}: {what}", where=f"option {option}")
