@@ -181,7 +181,10 @@ class Fleet:
         """Return once something is so, while the command that was started last is at work."""
         asking = self._asking
         assert asking is not None, "nothing was started"
-        until(lambda: is_so() or asking.poll() is not None, what)
+        try:
+            until(lambda: is_so() or asking.poll() is not None, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it has said: {self.said()}") from None
         assert asking.poll() is None, f"it has ended, and never was it so that {what}: {self.said()}"
 
     def close(self) -> None:
