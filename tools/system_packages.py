@@ -105,6 +105,7 @@ TEST_TOOLS = (
     Tool("slurmctld", "slurmctld", "slurm-slurmctld", "slurm-llnl"),
     Tool("slurmd", "slurmd", "slurm-slurmd", "slurm-llnl"),
     Tool("srun", "slurm-client", "slurm", "slurm-llnl"),
+    Tool("kubectl", "kubernetes-client", "kubernetes-client", "kubectl"),
     # programs that are explained while they work
     Tool("/usr/lib/postgresql/*/bin/postgres", "postgresql", "postgresql-server", "postgresql"),
     Tool("psql", "postgresql-client", "postgresql", "postgresql"),

@@ -104,6 +104,8 @@ def test_how_to_go_on_names_the_list_and_how_hosts_are_reached(hosts: str, capsy
     assert told(erase_list=Path("e"), options=reach.to_go_on(False)) == f" --erase-list e {options}"
     slurm = reach_of(slurm=True, listen="eth0", deadline="24h", silent_for="1min")
     assert slurm.to_go_on(True) == ("--slurm", "--listen", "eth0", "--silent-for", "1min", "--no-gather")
+    pods = reach_of(kubernetes="registry/drivelab:1.0", listen="eth0")
+    assert pods.to_go_on(False) == ("--kubernetes", "registry/drivelab:1.0", "--listen", "eth0")
     assert reach_of().to_go_on(False) == ()
 
 

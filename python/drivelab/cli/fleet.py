@@ -24,7 +24,7 @@ COMMANDS = (
     Command(
         "fleet drives",
         "The drives of many hosts, and in what those of one model differ.",
-        ("fleet drives --hosts hosts.toml", "fleet drives --hosts hosts.toml --json"),
+        ("fleet drives --hosts hosts.toml", "fleet drives --hosts hosts.toml --kubernetes registry/drivelab:1.0"),
     ),
     Command(
         "fleet status",
@@ -53,18 +53,13 @@ COMMANDS = (
     ),
     Command(
         "fleet keys",
-        "Certificates for hosts that are not started over ssh.",
+        "Certificates for hosts that a job of your own starts.",
         ("fleet keys ./fleet-keys", "fleet keys ./fleet-keys --hosts hosts.toml"),
     ),
     Command(
         "fleet worker",
-        "Be a host of a fleet, where no ssh starts it.",
+        "Be a host of a fleet, where a job of your own starts it.",
         ("fleet worker tls://10.0.0.1:8786 --keys ./fleet-keys",),
-    ),
-    Command(
-        "fleet manifest",
-        "Hosts of a fleet on the nodes of Kubernetes: a DaemonSet for kubectl apply.",
-        ("fleet manifest tls://10.0.0.1:8786 --hosts hosts.toml --image registry/drivelab:1.0",),
     ),
     Command(
         "fleet odd",

@@ -36,7 +36,7 @@ SchedulerOption = Annotated[
     typer.Option(
         metavar="tls://ADDRESS:PORT",
         rich_help_panel=_PANEL,
-        help="Let hosts be started by others (Slurm, Kubernetes), and wait for them here: drivelab fleet worker.",
+        help="Let hosts be started by others, and wait for them here: drivelab fleet worker.",
     ),
 ]
 SlurmOption = Annotated[
@@ -45,6 +45,14 @@ SlurmOption = Annotated[
         "--slurm",
         rich_help_panel=_PANEL,
         help="Start hosts by srun, one for each node, and not over ssh.",
+    ),
+]
+KubernetesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IMAGE",
+        rich_help_panel=_PANEL,
+        help="Start hosts by kubectl, one pod of this image on each node, and not over ssh.",
     ),
 ]
 KeysOption = Annotated[
@@ -98,6 +106,8 @@ class Reach:
         Where the keys for that are.
     slurm : bool
         Whether srun starts them, and not ssh.
+    kubernetes : str or None
+        The image of the pods as which kubectl starts them, and not ssh.
     join_s, item_s, silent_s : float
         How long joining, one drive, and silence may last.
     typed : tuple of str
@@ -108,6 +118,7 @@ class Reach:
     scheduler: str | None
     keys: Path | None
     slurm: bool
+    kubernetes: str | None
     join_s: float
     item_s: float
     silent_s: float
@@ -123,6 +134,7 @@ def reach_of(
     scheduler: SchedulerOption = None,
     keys: KeysOption = None,
     slurm: SlurmOption = False,
+    kubernetes: KubernetesOption = None,
     join_within: JoinOption = JOIN,
     deadline: DeadlineOption = DEADLINE,
     silent_for: SilentOption = SILENT,
@@ -137,14 +149,20 @@ def reach_of(
     """
     if scheduler is not None and listen is not None:
         raise DrivelabError("U004", "--scheduler names the address already", do="leave out --listen")
-    if scheduler is not None and slurm:
-        do = "give one: --slurm starts hosts, and --scheduler waits for those that others start"
-        raise DrivelabError("U004", "--slurm and --scheduler exclude each other", do=do)
+    ways = {"--slurm": slurm, "--kubernetes": kubernetes is not None, "--scheduler": scheduler is not None}
+    if len(given := [option for option, is_given in ways.items() if is_given]) > 1:
+        do = "give one: --slurm and --kubernetes start hosts, and --scheduler waits for those that others start"
+        raise DrivelabError("U004", f"{' and '.join(given)} exclude each other", do=do)
     if (scheduler is None) != (keys is None):
         do = "give both: --scheduler tls://ADDRESS:PORT --keys DIR"
         raise DrivelabError("U004", "--scheduler and --keys belong together", do=do)
     join_s, silent_s = patience(join_within, silent_for)
-    said: dict[str, str | Path | None] = {"--listen": listen, "--scheduler": scheduler, "--keys": keys}
+    said: dict[str, str | Path | None] = {
+        "--kubernetes": kubernetes,
+        "--listen": listen,
+        "--scheduler": scheduler,
+        "--keys": keys,
+    }
     times = {
         "--join-within": (join_within, JOIN),
         "--deadline": (deadline, DEADLINE),
@@ -153,7 +171,7 @@ def reach_of(
     said |= {option: text for option, (text, usual) in times.items() if text != usual}
     typed = (*["--slurm"] * slurm, *(word for option, text in said.items() if text for word in (option, str(text))))
     item_s = _seconds("--deadline", deadline, _S_MIN)
-    return Reach(listen, scheduler, keys, slurm, join_s, item_s, silent_s, typed)
+    return Reach(listen, scheduler, keys, slurm, kubernetes, join_s, item_s, silent_s, typed)
 
 
 def reaching(function: Callable[..., int]) -> Callable[..., int]:

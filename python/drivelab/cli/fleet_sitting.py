@@ -75,8 +75,7 @@ def sitting(
     from drivelab.fleet.erase_list import EraseList
     from drivelab.fleet.gather import forget_damaged
     from drivelab.fleet.session import listening_at, listening_here, sit
-    from drivelab.fleet.slurm import srun_words
-    from drivelab.fleet.ssh import ssh_words
+    from drivelab.fleet.ways import starter_of
 
     if gathers:
         forget_damaged(book)
@@ -85,11 +84,11 @@ def sitting(
         print(f"hosts join here: drivelab fleet worker {reach.scheduler} --keys DIR", file=sys.stderr)
     else:
         listening = listening_here(book.fleet, reach.listen)
-    words = srun_words if reach.slurm else ssh_words
+    starter = starter_of(slurm=reach.slurm, image=reach.kubernetes)
     times = reach.join_s, reach.item_s, reach.silent_s
     with telling(book, as_json=as_json) as teller:
         listed = erase_list or EraseList()
-        manner = Manner(listening.host_keys, words, *times, listed, gathers, teller.tell, announce or teller.announce)
+        manner = Manner(listening.host_keys, starter, *times, listed, gathers, teller.tell, announce or teller.announce)
         return sit(book, listening, manner, work)
 
 
@@ -114,7 +113,11 @@ def asked_of_each(
     is_whole = sitting(book, reach, lambda conductor: conductor.ask_each(asked, answers.__setitem__))
     if not is_whole:
         raise KeyboardInterrupt
-    return answers, {name: host.reason for name, host in book.fleet.hosts.items() if host.reason}
+    return answers, {
+        name: "; ".join(filter(None, (host.reason, *host.notes)))
+        for name, host in book.fleet.hosts.items()
+        if host.reason or host.notes
+    }
 
 
 def fleet_json(fleet: FleetRecord) -> dict[str, Any]:

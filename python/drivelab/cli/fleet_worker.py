@@ -32,7 +32,7 @@ def command(
     silent_for: SilentOption = SILENT,
     as_json: Annotated[bool, typer.Option("--json", help="Say what goes wrong as JSON.")] = False,
 ) -> int:
-    """Be a host of a fleet until those who ask are gone; 'drivelab fleet run' starts it over ssh or by srun.
+    """Be a host of a fleet until those who ask are gone; 'drivelab fleet run' starts it by itself.
 
     What it measures is an ordinary run in this machine's own directory of runs.
     When the connection is lost, that is interrupted and everything is put back.

@@ -23,6 +23,7 @@ from drivelab.fleet.connections import HostConnections
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
+from drivelab.fleet.starter import Starter
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import ENDED, NOT_TOLD, FleetItem, ItemPlan
@@ -48,8 +49,8 @@ class Manner:
     ----------
     host_keys : mapping of str to Keys, or None
         What each host that is started from here is handed, by name; None where others start them.
-    start_words : callable
-        The command that starts a host: from its entry, its name, and how long it may take, in seconds.
+    starter : callable
+        What starts a host: from its entry, its name, and how long it may take, in seconds.
     join_s : float
         How long a host may take until it has joined.
     item_s : float
@@ -68,7 +69,7 @@ class Manner:
     """
 
     host_keys: Mapping[str, Keys] | None
-    start_words: Callable[[HostEntry, str, int], list[str]]
+    starter: Callable[[HostEntry, str, int], Starter]
     join_s: float
     item_s: float
     silent_s: float

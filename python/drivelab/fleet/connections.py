@@ -11,7 +11,8 @@ from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.host import Joining
-from drivelab.fleet.slurm import queue_in_words, taken_by_slurm
+from drivelab.fleet.start_failures import advised
+from drivelab.fleet.starter import Ending
 from drivelab.fleet.starting import StartedHost, start_host
 from drivelab.model.units import format_wait_ns
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 # processes that start hosts at once; all of them stay, and those of hosts that are off hold up nobody else for long
 _STARTED_AT_ONCE = 100
-# until it is told that a job waits in a queue: Slurm soon knows why, and most do not wait for long
+# until it is asked why a host waits, and told: who starts it soon knows why, and most do not wait for long
 _QUEUED_S = 3
 # of the time to join, what the host itself tries for: the rest is to say why it could not, and most of a long one is
 # that in a queue
@@ -64,15 +65,14 @@ class HostConnections:
         finally:
             if started is not None:
                 await started.let_go(put_back_within_s)
-                if taken := taken_by_slurm(started.said):
-                    self._was_taken(name, taken)
+                self._tell_ending(name, started.ending or Ending())
 
     async def _start(self, name: str, keys: Keys) -> StartedHost:
         entry = self._book.fleet.hosts[name].entry
         join_s = self._manner.join_s
         own_s = min(join_s * _OWN_SHARE, _OWN_MAX_S)
         joining = Joining(self._centre.address, name, keys, self._manner.silent_s, own_s)
-        return await start_host(self._manner.start_words(entry, name, int(join_s)), joining)
+        return await start_host(self._manner.starter(entry, name, int(join_s)), joining)
 
     async def _wait_for(self, name: str, started: StartedHost | None, slot: AsyncExitStack) -> None:
         """Return when a host has joined; one that waits in a queue gives its slot up, and why it waits is told.
@@ -89,8 +89,9 @@ class HostConnections:
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._manner.join_s):
-                    await _first(joined, ended, queued)
-                    if started is not None and queued.done():
+                    silently = started is not None and started.starter.waits_in_silence
+                    await _first(joined, ended, queued, within_s=_QUEUED_S if silently else None)
+                    if started is not None and not (joined.done() or ended.done()):
                         await slot.aclose()
                         await self._wait_in_queue(name, started, joined, ended)
             if joined.done():
@@ -101,31 +102,33 @@ class HostConnections:
             for one in (joined, ended, queued):
                 one.cancel()
         late = f"it did not join within {format_wait_ns(self._manner.join_s * 1e9)}"
-        if started is not None and (why := await self._why_queued(name, started)):
-            late += f": {why}; wait longer: --join-within 12h"
+        if started is not None and (why := await started.starter.why_it_waits(started.said)):
+            late += f": {advised(why, 'wait longer: --join-within 12h')}"
         elif started is not None and started.said:
-            late += f"; what was last said: {started.said[-1]}"
+            late += f"; what was last said: {advised(started.said[-1])}"
         raise HostGone(late)
 
     async def _wait_in_queue(self, name: str, started: StartedHost, *over: asyncio.Future[Any]) -> None:
-        if await _first(*over, within_s=_QUEUED_S):
-            return
-        self._book.change_host(name, reason=await self._why_queued(name, started))
-        self._manner.tell(name)
-        await _first(*over)
+        after_s, told = _QUEUED_S, ""
+        while not await _first(*over, within_s=after_s):
+            why = advised(await started.starter.why_it_waits(started.said))
+            self._book.change_host(name, reason=why)
+            if why and why != told:
+                self._manner.tell(name)
+            after_s, told = 2 * after_s, why
         self._book.change_host(name, reason="")
 
-    async def _why_queued(self, name: str, started: StartedHost) -> str:
-        return await queue_in_words(started.said, self._book.fleet.hosts[name].entry.address or name)
-
-    def _was_taken(self, name: str, reason: str) -> None:
-        """Say why a host has gone, where all that it could say itself is that it was interrupted."""
-        if self._book.fleet.hosts[name].reason:
-            self._book.change_host(name, reason=reason)
+    def _tell_ending(self, name: str, ending: Ending) -> None:
+        """Say why a host has gone, where all that it could say itself is that it was interrupted, and what is left."""
+        host = self._book.fleet.hosts[name]
+        if ending.left:
+            self._book.change_host(name, notes=(*host.notes, ending.left))
+        if host.reason and ending.taken:
+            self._book.change_host(name, reason=ending.taken)
             self._manner.tell(name)
         for item in self._book.items_of(name):
-            if item.state == "cut_off":
-                self._book.change(item.key, reason=reason)
+            if item.state == "cut_off" and ending.taken:
+                self._book.change(item.key, reason=ending.taken)
                 self._manner.tell(item.key)
 
 

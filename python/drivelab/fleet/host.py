@@ -1,6 +1,6 @@
 """What runs on a host for a fleet: it joins those who ask, does what they ask, and ends with them.
 
-Started over ssh, or by Slurm, the host gets everything that it needs to know as one line of JSON on its
+Started over ssh, by Slurm or by Kubernetes, the host gets everything that it needs to know as one line of JSON on its
 standard input, and says on its standard output whether it has joined. When that
 input ends, the connection to those who ask is lost, or a signal comes, what is
 measured is interrupted and put back, and then the host goes.

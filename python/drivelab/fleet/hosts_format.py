@@ -12,7 +12,9 @@ KEYS: dict[str, dict[str, Key]] = {
     },
     "HostEntry": {
         "address": Key(
-            "a name or an address", "", "what ssh connects to, or Slurm calls the node; without it the name"
+            "a name or an address",
+            "",
+            "what ssh connects to, or Slurm or Kubernetes calls the node; without it the name",
         ),
         "user": Key("a name", "", "the user there; without it ssh's own"),
         "port": Key("1 to 65535", "", "the port of its sshd; without it ssh's own"),

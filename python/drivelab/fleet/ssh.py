@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from drivelab.fleet.starter import Starter
 from drivelab.model.fleet_hosts import HostEntry
 
 _OPTIONS = (
@@ -15,8 +16,8 @@ _OPTIONS = (
 )
 
 
-def ssh_words(entry: HostEntry, name: str, connect_s: int) -> list[str]:
-    """The command that starts a host.
+def ssh_starter(entry: HostEntry, name: str, connect_s: int) -> Starter:
+    """What starts a host.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ def ssh_words(entry: HostEntry, name: str, connect_s: int) -> list[str]:
     connect_s : int
         How long ssh tries to connect.
     """
-    return ssh_words_of(entry, name, connect_s, worker_words(entry))
+    return Starter(ssh_words_of(entry, name, connect_s, worker_words(entry)))
 
 
 def ssh_words_of(entry: HostEntry, name: str, connect_s: int, remote: Sequence[str]) -> list[str]:

@@ -1,16 +1,16 @@
-"""Processes of this machine that start hosts and are their standard input: ssh, or srun of Slurm."""
+"""Processes of this machine that start hosts and are their standard input: ssh, srun of Slurm, or kubectl."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import signal
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from drivelab.fleet.fingerprint import fingerprint
 from drivelab.fleet.host import Joining
-from drivelab.fleet.slurm import is_queued
 from drivelab.fleet.start_failures import start_failure
+from drivelab.fleet.starter import Ending, Starter
 from drivelab.model.errors import DrivelabError
 
 _LINES_KEPT = 10
@@ -25,24 +25,34 @@ class StartedHost:
 
     Attributes
     ----------
-    process : asyncio.subprocess.Process
+    starter : Starter
         What starts it.
+    process : asyncio.subprocess.Process
+        The command of that.
     said : list of str
         The last lines that this and the host have said.
     is_queued : asyncio.Event
-        Set once it waits in Slurm's queue.
+        Set once it has said that it has to wait.
+    ending : Ending or None
+        What is known of its end, once it has ended.
     """
 
+    starter: Starter
     process: asyncio.subprocess.Process
-    said: list[str]
-    is_queued: asyncio.Event
-    _listening: asyncio.Task[None]
+    said: list[str] = field(default_factory=list)
+    is_queued: asyncio.Event = field(default_factory=asyncio.Event)
+    ending: Ending | None = None
+    _listening: asyncio.Future[None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._listening = asyncio.ensure_future(self._listen())
 
     async def ended(self) -> str:
         """Why its connection has ended, once it has."""
         code = await self.process.wait()
         await self._listening
-        return start_failure(code, self.said)
+        ending = await self._clear_away(code)
+        return ending.taken or start_failure(code, self.said)
 
     async def let_go(self, within_s: float) -> None:
         """Have it end, after it has put back what it changed; when the time is over, or this is cancelled, at once."""
@@ -65,15 +75,39 @@ class StartedHost:
         # what it has started may hold the pipe open
         with suppress(TimeoutError):
             await asyncio.wait_for(self._listening, _END_WITHIN_S)
+        code = self.process.returncode
+        await self._clear_away(-signal.SIGKILL if code is None else code)
+
+    async def _clear_away(self, code: int) -> Ending:
+        """Learn what is known of its end, once."""
+        if self.ending is None:
+            self.ending = await self.starter.ended(code, self.said)
+        return self.ending
+
+    async def _listen(self) -> None:
+        """Keep the last of what the command and the host say."""
+        assert self.process.stdout is not None
+        while True:
+            try:
+                raw = await self.process.stdout.readline()
+            except ValueError:
+                continue
+            if not raw:
+                return
+            if line := raw.decode("utf-8", "replace").strip():
+                self.said.append(line)
+                del self.said[:-_LINES_KEPT]
+                if self.starter.is_queued(line):
+                    self.is_queued.set()
 
 
-async def start_host(words: Sequence[str], joining: Joining) -> StartedHost:
+async def start_host(starter: Starter, joining: Joining) -> StartedHost:
     """A host that is being started; whether it has joined is heard elsewhere.
 
     Parameters
     ----------
-    words : sequence of str
-        The command that starts it, which hands its standard input on to the host.
+    starter : Starter
+        What starts it.
     joining : Joining
         Whom it joins.
 
@@ -84,38 +118,21 @@ async def start_host(words: Sequence[str], joining: Joining) -> StartedHost:
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            *words,
+            *starter.words,
             stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
+            # also what a container has said before kubectl was attached to it
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
             limit=_LINE_BYTES_MAX,
             # Ctrl-C of the terminal is ours: what started a host has to stay until all is put back
             start_new_session=True,
         )
     except OSError as error:
-        what = f"{words[0]} cannot be started: {error.strerror}"
-        raise DrivelabError("F909", what, do=f"install {words[0]} on this machine, or correct PATH") from error
+        command = starter.words[0]
+        what = f"{command} cannot be started: {error.strerror}"
+        raise DrivelabError("F909", what, do=f"install {command} on this machine, or correct PATH") from error
     assert process.stdin is not None
     process.stdin.write(joining.to_line(fingerprint()))
     with suppress(OSError):
         await process.stdin.drain()
-    said: list[str] = []
-    queued = asyncio.Event()
-    return StartedHost(process, said, queued, asyncio.ensure_future(_listen(process, said, queued)))
-
-
-async def _listen(process: asyncio.subprocess.Process, said: list[str], queued: asyncio.Event) -> None:
-    """Keep the last of what the command and the host say."""
-    assert process.stderr is not None
-    while True:
-        try:
-            raw = await process.stderr.readline()
-        except ValueError:
-            continue
-        if not raw:
-            return
-        if line := raw.decode("utf-8", "replace").strip():
-            said.append(line)
-            del said[:-_LINES_KEPT]
-            if is_queued(line):
-                queued.set()
+    return StartedHost(starter, process)

@@ -293,7 +293,6 @@ _KINDS = (
     ErrorKind("F908", "a host with another version", "install the same drivelab on all of them"),
     ErrorKind("F909", "hosts and those who ask cannot reach each other", "check addresses, ports and keys"),
     ErrorKind("F910", "what a host sent is not what it has", "gather it again: drivelab fleet gather FLEET"),
-    ErrorKind("F911", "a name that Kubernetes does not take", "as in --image registry/drivelab:1.0", EXIT_USAGE),
     ErrorKind("F912", "a wheel that cannot be installed", "make one: make package leaves it in dist/", EXIT_USAGE),
     # O: the report
     ErrorKind("O801", "what pages are made with is not installed", "pip install 'drivelab[report]'"),

@@ -13,7 +13,7 @@ from drivelab.fleet.conduct import Conductor, Manner
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.fingerprint import fingerprint
 from drivelab.fleet.record import new_fleet
-from drivelab.fleet.ssh import ssh_words
+from drivelab.fleet.ssh import ssh_starter
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork
 from own_loop import in_own_loop
@@ -40,7 +40,7 @@ class OnlyFir:
 def test_all_hosts_that_could_not_begin_are_named(tmp_path: Path) -> None:
     hosts = dict.fromkeys(("gum", "fir", "elm", "oak"), HostEntry(targets=("/srv",)))
     book = FleetBook(new_fleet(FleetWork("io"), hosts, tmp_path))
-    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     in_own_loop(measure_together(Conductor(book, cast(Centre, OnlyFir()), manner)))
     reasons = {name: host.reason for name, host in book.fleet.hosts.items()}
     waited = "all were to begin together, and 3 hosts (gum, elm and oak) could not"

@@ -21,7 +21,8 @@ from drivelab.fleet.conduct import Conductor, Manner
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.local_commands import failure_in_words
 from drivelab.fleet.record import new_fleet
-from drivelab.fleet.ssh import ssh_words
+from drivelab.fleet.ssh import ssh_starter
+from drivelab.fleet.starter import Starter
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
 from drivelab.store.durable import storage_error
@@ -52,7 +53,7 @@ class Host:
 def gathered(folder: Path, item: FleetItem, outcome: Mapping[str, str]) -> FleetItem:
     """What is known of an item once its host was asked what lies there."""
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder).with_items([item]))
-    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     in_own_loop(Conductor(book, cast(Centre, Host(outcome)), manner).gather())
     return book.fleet.items[item.key]
 
@@ -82,7 +83,7 @@ class NobodyJoins:
 def hanging_words(pids: Path) -> Any:
     """What starts a host that hears nothing, not even that it is to end, and leaves its number behind."""
     script = f"trap '' TERM HUP INT; echo $$ > {pids}/$$; while :; do sleep 1; done"
-    return lambda _entry, _name, _connect_s: ["sh", "-c", script]
+    return lambda _entry, _name, _connect_s: Starter(["sh", "-c", script])
 
 
 def conductor_of_a_hanging_host(folder: Path) -> tuple[FleetBook, Conductor]:
@@ -128,7 +129,7 @@ def test_what_is_measured_is_what_its_host_said_it_began(tmp_path: Path, capsys:
     book = FleetBook(new_fleet(FleetWork("run"), {"one": HostEntry()}, tmp_path).with_items(items))
     listening = Measuring()
     with telling(book, as_json=False) as teller:
-        manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, teller.tell, lambda _hosts, _lines: None)
+        manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, teller.tell, lambda _hosts, _lines: None)
         conductor = Conductor(book, cast(Centre, listening), manner)
 
         async def measured(name: str) -> None:
@@ -172,7 +173,7 @@ def told_of_one(folder: Path, **answer: str) -> FleetItem:
     """An item of which its host answers so."""
     item = replace(FAILED, state="planned", reason="", drive={"serial": "S1"})
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, folder).with_items([item]))
-    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     conductor = Conductor(book, cast(Centre, Answering(NOTHING | answer)), manner)
     return in_own_loop(conductor.measure_item(item))
 
@@ -186,7 +187,7 @@ class Refusing(Host):
 
 def test_no_room_for_a_run_here_is_told_with_the_place_here(tmp_path: Path) -> None:
     book = FleetBook(new_fleet(FleetWork("check"), {"one": HostEntry()}, tmp_path).with_items([FAILED]))
-    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     in_own_loop(Conductor(book, cast(Centre, Refusing(NOTHING)), manner).gather())
     assert book.fleet.hosts["one"].reason == "S502: no room left to store run.json (/runs/f on this machine)"
 
@@ -239,7 +240,7 @@ def test_what_a_host_tells_of_another_s_drive_is_not_heard(tmp_path: Path) -> No
     items = [FleetItem(f"{host}/S1", host, "/dev/sda", state="measuring") for host in ("one", "two")]
     fleet = new_fleet(FleetWork("check"), {"one": HostEntry(), "two": HostEntry()}, tmp_path).with_items(items)
     book, listening = FleetBook(fleet), Host(NOTHING)
-    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     Conductor(book, cast(Centre, listening), manner)
     for key in ("one/S1", "two/S1", "none/S1"):
         listening.hear("one", {"fleet": fleet.name, "item": key, "line": "half of it"})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from drivelab.fleet.hosts import load_hosts
-from drivelab.fleet.ssh import ssh_words
+from drivelab.fleet.ssh import ssh_starter
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
 
@@ -90,7 +90,7 @@ def test_without_a_file_or_a_host_of_that_name_nothing_begins(tmp_path: Path) ->
 
 def test_ssh_is_given_the_words_of_one_command_and_no_option_of_its_own() -> None:
     entry = HostEntry(user="lab", port=2222, sudo=True, drivelab="'/opt/my lab/drivelab' -x")
-    words = ssh_words(entry, "fe80::1%eth0", 30)
+    words = ssh_starter(entry, "fe80::1%eth0", 30).words
     assert words[:1] == ["ssh"]
     assert words[-3:] == ["--", "fe80::1%eth0", "sudo -n '/opt/my lab/drivelab' -x fleet worker - --json"]
     assert words[-7:-3] == ["-p", "2222", "-l", "lab"]
@@ -105,5 +105,5 @@ def test_tags_that_no_run_takes_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_command_in_one_s_home_is_found_by_the_shell_there() -> None:
-    words = ssh_words(HostEntry(drivelab="~/drive lab/bin/drivelab".replace(" ", r"\ ")), "one", 5)
+    words = ssh_starter(HostEntry(drivelab="~/drive lab/bin/drivelab".replace(" ", r"\ ")), "one", 5).words
     assert words[-1] == "~/'drive lab/bin/drivelab' fleet worker - --json"

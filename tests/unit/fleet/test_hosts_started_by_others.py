@@ -1,4 +1,4 @@
-"""Hosts that Slurm or Kubernetes start: the command lines, a made-up srun, and the manifest's own command."""
+"""Hosts that are not started over ssh: the command lines, a made-up srun, and who waits for hosts of others."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from drivelab.cli.fleet_options import reach_of
 from drivelab.cli.fleet_worker import own_name
 from drivelab.fleet.certificates import write_keys
-from drivelab.fleet.manifest import daemonset
-from drivelab.fleet.slurm import srun_words
+from drivelab.fleet.slurm import slurm_starter
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from fleet_of_simulated_hosts import free_port
@@ -69,27 +67,41 @@ def test_srun_starts_a_host_on_each_node_and_none_is_left(tmp_path: Path, hosts_
 
 def test_srun_is_asked_for_one_node_alone_and_hands_over_what_stands_in_the_entry() -> None:
     entry = HostEntry(address="node7.cluster", sudo=True, drivelab="/opt/dl/bin/drivelab")
-    words = srun_words(entry, "node7", 60)
+    words = slurm_starter(entry, "node7", 60).words
     assert words[:2] == ["srun", "--nodelist=node7.cluster"]
     assert {"--nodes=1", "--ntasks=1", "--ntasks-per-node=1", "--exclusive"} <= set(words)
     assert words[words.index("--") + 1 :] == [*("sudo", "-n", "/opt/dl/bin/drivelab", "fleet", "worker", "-", "--json")]
 
 
 @pytest.mark.provokes("F909")
-def test_a_missing_srun_is_the_reason_of_each_host(tmp_path: Path, hosts_file: Path) -> None:
-    command = [*DRIVELAB, "fleet", "drives", "--slurm", "--hosts", str(hosts_file), "--json"]
+@pytest.mark.parametrize(("option", "command"), [(("--slurm",), "srun"), (("--kubernetes", "drivelab"), "kubectl")])
+def test_a_missing_command_is_the_reason_of_each_host(
+    tmp_path: Path, hosts_file: Path, option: Sequence[str], command: str
+) -> None:
+    asking = [*DRIVELAB, "fleet", "drives", *option, "--hosts", str(hosts_file), "--json"]
     empty = {**environment(tmp_path), "PATH": str(tmp_path)}
-    answer = subprocess.run(command, capture_output=True, text=True, env=empty)
+    answer = subprocess.run(asking, capture_output=True, text=True, env=empty)
     assert answer.returncode == 1
     reasons = json.loads(answer.stdout)["not_asked"]
     assert reasons == dict.fromkeys(
-        ("localhost", "127.0.0.1"), "F909: srun cannot be started: No such file or directory"
+        ("localhost", "127.0.0.1"), f"F909: {command} cannot be started: No such file or directory"
     )
 
 
-def test_who_starts_hosts_is_said_once() -> None:
-    with pytest.raises(DrivelabError, match="exclude each other") as caught:
-        reach_of(None, "tls://10.0.0.1:8786", Path("keys"), True)
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"slurm": True, "scheduler": "tls://10.0.0.1:8786", "keys": Path("keys")}, "--slurm and --scheduler"),
+        ({"slurm": True, "kubernetes": "drivelab"}, "--slurm and --kubernetes"),
+        (
+            {"kubernetes": "drivelab", "scheduler": "tls://10.0.0.1:8786", "keys": Path("keys")},
+            "--kubernetes and --scheduler",
+        ),
+    ],
+)
+def test_who_starts_hosts_is_said_once(given: Mapping[str, Any], named: str) -> None:
+    with pytest.raises(DrivelabError, match=f"{named} exclude each other") as caught:
+        reach_of(**given)
     assert caught.value.code == "U004"
 
 
@@ -100,44 +112,12 @@ def test_a_host_in_slurm_is_called_as_its_node(monkeypatch: pytest.MonkeyPatch) 
     assert own_name() == os.uname().nodename.partition(".")[0]
 
 
-def pod_of(manifest: str) -> dict[str, Any]:
-    """What a pod of a DaemonSet is made of."""
-    parsed = yaml.safe_load(manifest)
-    assert (parsed["apiVersion"], parsed["kind"]) == ("apps/v1", "DaemonSet")
-    assert parsed["spec"]["selector"]["matchLabels"] == parsed["spec"]["template"]["metadata"]["labels"]
-    pod: dict[str, Any] = parsed["spec"]["template"]["spec"]
-    return pod
-
-
-def test_a_pod_sees_the_drives_of_its_node_and_the_keys_that_only_root_may_read() -> None:
-    pod = pod_of(daemonset("tls://10.0.0.1:8786", ["n1", "n2"], image="here/drivelab:1.0", namespace="bench"))
-    required = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    [term] = required["nodeSelectorTerms"]
-    assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1", "n2"]}]
-    [container] = pod["containers"]
-    assert container["securityContext"] == {"privileged": True, "runAsUser": 0}
-    mounted = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
-    volumes = {one["name"]: one for one in pod["volumes"]}
-    assert mounted.keys() == volumes.keys()
-    assert volumes["keys"]["secret"] == {"secretName": "drivelab-fleet-keys", "defaultMode": 0o400}
-    assert volumes["dev"]["hostPath"]["path"] == mounted["dev"] == "/dev"
-
-
-def test_the_command_of_a_pod_joins_who_waits_for_it(tmp_path: Path, hosts_file: Path) -> None:
+def test_a_host_of_others_joins_who_waits_for_it(tmp_path: Path, hosts_file: Path) -> None:
     keys = tmp_path / "keys"
     write_keys(keys)
     address = f"tls://127.0.0.1:{free_port()}"
-    made = subprocess.run(
-        [*DRIVELAB, "fleet", "manifest", address, "--hosts", str(hosts_file), "--image", "drivelab"],
-        capture_output=True,
-        text=True,
-        env=environment(tmp_path),
-        check=True,
-    )
-    [container] = pod_of(made.stdout)["containers"]
-    known = {"$(NODE_NAME)": "localhost", "/keys": str(keys)}
-    arguments = [known.get(word, word) for word in container["args"]]
-    pod = subprocess.Popen([*DRIVELAB, *arguments], env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
+    words = ["fleet", "worker", address, "--keys", str(keys), "--name", "localhost", "--join-within", "24h"]
+    worker = subprocess.Popen([*DRIVELAB, *words], env=environment(tmp_path), stderr=subprocess.PIPE, text=True)
     asking = ["fleet", "drives", "--scheduler", address, "--keys", str(keys), "--hosts", str(hosts_file)]
     try:
         answer = subprocess.run(
@@ -146,24 +126,16 @@ def test_the_command_of_a_pod_joins_who_waits_for_it(tmp_path: Path, hosts_file:
             text=True,
             env=environment(tmp_path),
         )
-        _, said = pod.communicate(timeout=60)
+        _, said = worker.communicate(timeout=60)
     finally:
-        pod.kill()
+        worker.kill()
     assert answer.returncode == 0, answer.stderr
     assert set(json.loads(answer.stdout)["hosts"]) == {"localhost"}
     assert said.splitlines() == ["joined", "those who ask are gone"]
 
 
-def test_a_manifest_and_an_installation_need_nothing_that_carries_messages() -> None:
-    modules = "drivelab.cli.fleet_manifest, drivelab.cli.fleet_install"
-    told = f"import sys, {modules}; print([name for name in ('dask', 'distributed') if name in sys.modules])"
+def test_an_installation_needs_nothing_that_carries_messages() -> None:
+    carriers = "[name for name in ('dask', 'distributed') if name in sys.modules]"
+    told = f"import sys, drivelab.cli.fleet_install; print({carriers})"
     answer = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert answer.stdout == "[]\n"
-
-
-@pytest.mark.provokes("F911")
-@pytest.mark.parametrize(("image", "namespace"), [('x"\n- evil', "default"), ("drivelab", "Not A Name")])
-def test_a_name_that_would_change_the_manifest_is_refused(image: str, namespace: str) -> None:
-    with pytest.raises(DrivelabError, match="is no name of") as caught:
-        daemonset("tls://10.0.0.1:8786", ["n1"], image=image, namespace=namespace)
-    assert caught.value.code == "F911"

@@ -16,7 +16,7 @@ from drivelab.fleet.conduct import Manner
 from drivelab.fleet.connections import HostConnections
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.record import new_fleet
-from drivelab.fleet.slurm import queue_in_words, taken_by_slurm
+from drivelab.fleet.slurm import SlurmStarter
 from drivelab.fleet.start_failures import start_failure
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
@@ -87,7 +87,7 @@ def test_why_a_host_could_not_start_is_told_and_what_to_do(said: Sequence[str], 
     ],
 )
 def test_what_slurm_took_back_is_told_with_its_words(line: str, told: str) -> None:
-    assert taken_by_slurm(["joined", line, "ended by SIGTERM", ENDED]) == told
+    assert in_own_loop(SlurmStarter([], "n7").ended(143, ["joined", line, "ended by SIGTERM", ENDED])).taken == told
 
 
 class Joining:
@@ -112,7 +112,7 @@ def connections_of(
     keys = dict.fromkeys(("one", "two"), Keys("a", "c", "k"))
     book = FleetBook(new_fleet(FleetWork("check"), dict.fromkeys(keys, HostEntry()), folder))
     manner = Manner(
-        *(keys, lambda _entry, name, _connect_s: ["sh", "-c", script, name]),
+        *(keys, lambda _entry, name, _connect_s: SlurmStarter(["sh", "-c", script, name], name)),
         *(join_s, 60, 30, EraseList(), True, tell, lambda _hosts, _lines: None),
     )
     centre = Joining()
@@ -189,8 +189,8 @@ def test_a_job_is_known_to_wait_where_slurm_does_not_say_why(tmp_path: Path, mon
         "srun: Required node not available (down, drained or reserved)",
         "srun: job 17 queued and waiting for resources",
     ]
-    assert in_own_loop(queue_in_words(said, "one")) == "job 17 waits in Slurm's queue"
-    assert in_own_loop(queue_in_words(["joined"], "one")) == ""
+    assert in_own_loop(SlurmStarter([], "one").why_it_waits(said)) == "job 17 waits in Slurm's queue"
+    assert in_own_loop(SlurmStarter([], "one").why_it_waits(["joined"])) == ""
 
 
 def test_what_was_cut_off_has_the_reason_of_slurm(tmp_path: Path) -> None:
