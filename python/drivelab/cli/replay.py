@@ -16,7 +16,7 @@ import typer
 
 from drivelab import __version__
 from drivelab.cli.io import exit_code, wrapped
-from drivelab.cli.replay_files import direct_count
+from drivelab.cli.replay_files import direct_files
 from drivelab.cli.replay_lines import answer_words, replay_lines
 from drivelab.cli.replay_result import Replayed, compared_calls, recording_json, replay_json
 from drivelab.cli.replay_target import Place, held, require_allowed, told_before
@@ -235,12 +235,17 @@ def _replay_on(
     ):
         rows.sink = sink
         measured = measure(name, ready, target, stop=stop, progress=progress.goes_on, on_records=rows.take)
-        direct_files = direct_count(ready) if load.files else None
-    measured = replace(measured, context=measured.context | {"recording": recording_json(load)})
+        direct = direct_files(ready) if load.files else None
+    told = {"recording": recording_json(load)}
+    if direct is not None:
+        told["direct_bytes"] = load.bytes_on_files(direct)
+    measured = replace(measured, context=measured.context | told)
     summary, findings = judge_trial(measured, target)
     findings = [*target_findings(target), *findings]
     writer.add_trial(
         measured, summary, place=TrialPlace(target=target.place, workload=_NAME, started_utc=started), findings=findings
     )
     changes = compared_calls(load, rows, target)
-    return Replayed(target, load, measured, tuple(findings), changes=changes, direct_files=direct_files)
+    return Replayed(
+        target, load, measured, tuple(findings), changes=changes, direct_files=None if direct is None else len(direct)
+    )

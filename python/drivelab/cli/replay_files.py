@@ -66,10 +66,10 @@ def _lay_out(file: RecordedFile, target: TargetRange, lay_out: Callable[[TargetR
         os.truncate(target.opened_by, file.readable_bytes)
 
 
-def direct_count(workload: Workload) -> int:
-    """How many of the files of a workload are opened with O_DIRECT."""
+def direct_files(workload: Workload) -> list[int]:
+    """Which of the files of a workload are opened with O_DIRECT, by their numbers."""
     held = (workload.target.held, *workload.target.others)
-    return sum(bool(one.flags & os.O_DIRECT) for one in held if one is not None)
+    return [number for number, one in enumerate(held) if one is not None and one.flags & os.O_DIRECT]
 
 
 def _flags(file: RecordedFile, *, buffered: bool) -> int:

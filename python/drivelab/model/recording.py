@@ -198,6 +198,16 @@ class Recording:
         parts = [getattr(thread, name)[thread.operation == operation] for thread in self.threads]
         return np.concatenate(parts)
 
+    def bytes_on_files(self, files: Sequence[int]) -> dict[str, int]:
+        """What is read from and written to some of its files, told by their numbers: bytes by operation."""
+        of_threads = [(thread, np.isin(thread.file, files)) for thread in self.threads if thread.file is not None]
+        return {
+            RECORDED_OPERATIONS[operation]: sum(
+                int(thread.size_bytes[mine & (thread.operation == operation)].sum()) for thread, mine in of_threads
+            )
+            for operation in (READ, WRITE)
+        }
+
     @property
     def has_halves(self) -> bool:
         """Whether some of what was one is issued as two, so that operations have no latencies of their own."""

@@ -37,13 +37,18 @@ def test_memory_may_answer_calls_that_it_answered_before(span_bytes: int, severi
     assert page_cache_answered.find(trial("read", span_bytes, [counted(reads=2000)])) == []
 
 
+@pytest.mark.parametrize("operation", ["read", "write"])
 @pytest.mark.parametrize(
-    ("operation", "span_bytes", "severities"),
-    [("read", 0, ["invalid"]), ("read", 8192, []), ("write", 0, ["invalid"]), ("write", 8192, ["warning"])],
+    ("span_bytes", "direct_bytes", "severities"),
+    [(0, 0, ["invalid"]), (8192, 0, []), (8192, 8 << 20, ["invalid"]), (8192, 8192, [])],
 )
-def test_beneath_a_loop_device_its_writes_are_told(operation: str, span_bytes: int, severities: list[str]) -> None:
+def test_beneath_a_loop_device_calls_void_the_numbers_where_they_bypass_the_page_cache(
+    operation: str, span_bytes: int, direct_bytes: int, severities: list[str]
+) -> None:
+    # two commands reached the drive
     devices = [counted(**{f"{operation}s": 2}), replace(counted(**{f"{operation}s": 2000}), device="loop4")]
-    found = host_cache_answered.find(trial(operation, span_bytes, devices, counted_device="loop4"))
+    direct = {"direct_bytes": {operation: direct_bytes}}
+    found = host_cache_answered.find(trial(operation, span_bytes, devices, counted_device="loop4", **direct))
     assert [one.severity for one in found] == severities
 
 

@@ -40,6 +40,8 @@ def test_each_file_has_its_addresses_and_needs_only_what_is_in_it() -> None:
     assert workload.job_files.count == 2
     assert workload.recording is not None
     assert workload.recording.span_bytes == 8192
+    assert load.bytes_on_files([1]) == {"read": 0, "write": 1000}
+    assert load.bytes_on_files([]) == {"read": 0, "write": 0}
 
 
 @given(

@@ -89,6 +89,10 @@ class TrialEvidence:
         """Bytes of one operation in all phases."""
         return issued_bytes(self.measured, operation)
 
+    def direct_bytes(self, operation: str) -> int:
+        """Bytes of one operation of a program's calls that bypass the page cache."""
+        return int(self.measured.context.get("direct_bytes", {}).get(operation, 0))
+
     def operations(self, operation: str) -> int:
         """Operations of one kind in all phases."""
         return issued_count(self.measured, operation)

@@ -18,19 +18,18 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     Notes
     -----
     Such numbers do not describe the drive. A scratch drive of drivelab's own is
-    looked at for what the loop device is asked to do, and only warned of.
+    looked at for what the loop device is asked to do, and only warned of. Of a program's calls those count that bypass
+    the page cache: the others use memory as they did, and what is written over before a sync call never gets there.
     """
     beneath = _drive_beneath_loop(evidence)
     if beneath is None or evidence.is_null:
         return []
     loop = next(layer for layer in reversed(evidence.target.devices) if layer.kind == "loop")
     for operation, moved in (("read", beneath.bytes_read), ("write", beneath.bytes_written)):
-        issued = evidence.issued(operation)
-        # what a program read from memory is read from memory again
-        if not answered_elsewhere(issued, moved) or (evidence.replays_calls and operation == "read"):
+        issued = evidence.direct_bytes(operation) if evidence.replays_calls else evidence.issued(operation)
+        if not answered_elsewhere(issued, moved):
             continue
-        is_told_only = is_scratch_file(loop.detail) or evidence.replays_calls
-        severity: Severity = "warning" if is_told_only else "invalid"
+        severity: Severity = "warning" if is_scratch_file(loop.detail) else "invalid"
         text = (
             f"the page cache answered in place of {beneath.device}, the drive beneath the file of {loop.name}: "
             f"{format_bytes(moved)} of {format_bytes(issued)} of {operation}s came there, and the numbers are not "
