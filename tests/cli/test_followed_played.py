@@ -101,6 +101,20 @@ def test_writes_with_flags_of_their_own_are_played_durable(
     assert {call["call"]: bool(call["times"]) for call in one["calls"]} == {"fdatasync": True, "pwritev2": True}
 
 
+def test_at_another_speed_no_call_is_compared(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options in (["--speed", "2"], ["--as-fast-as-possible"]):
+        found = replayed(capsys, str(tmp_path), *options)
+        (one,) = found["targets"]
+        assert [(call["times"], call["added_ns"]) for call in one["calls"]] == [(None, None)] * 2
+        assert {name: facts["recorded"] for name, facts in one["operations"].items()} == {"write": None, "sync": None}
+        answer = json.loads((Path(found["run"]) / "run.json").read_text())["answer"]
+        assert answer.startswith("At 2x its recorded speed" if "--speed" in options else "As fast as possible")
+        assert "as long as recorded" not in answer
+    ends = np.array([row["start_ns"] + row["latency_ns"] for row in pq.read_table(kept / "calls.parquet").to_pylist()])
+    begin = pc.min(pq.read_table(kept / "calls.parquet")["start_ns"]).as_py()
+    assert found["recording"]["duration_ns"] == ends.max() - begin
+
+
 def test_of_writes_whose_flags_were_not_recorded_no_change_is_told(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,7 +163,7 @@ def test_what_its_disk_did_is_played_where_that_is_asked_for_and_flushes_are_not
 ) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    options = ("--size", "16MiB", "--scale-to-target", "--as-fast-as-possible", "--buffered", "--commands")
+    options = ("--size", "16MiB", "--scale-to-target", "--buffered", "--commands")
     found = replayed(capsys, str(target), *options)
     (one,) = found["targets"]
     assert (found["recording"]["level"], one["operations"]["sync"]["count"]) == ("commands", 40)

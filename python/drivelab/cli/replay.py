@@ -245,7 +245,7 @@ def _replay_on(
     writer.add_trial(
         measured, summary, place=TrialPlace(target=target.place, workload=_NAME, started_utc=started), findings=findings
     )
-    changes = compared_calls(load, rows, target)
+    changes = compared_calls(load, rows, target, asked.speed)
     return Replayed(
         target, load, measured, tuple(findings), changes=changes, direct_files=None if direct is None else len(direct)
     )

@@ -34,6 +34,7 @@ _PLURALS = {"read": "reads", "write": "writes", "trim": "trims", "sync": "sync c
 _WITH_FLUSH = COMMANDS[SYNC:]
 _HEADS = ("call", "count", "there p50", "p99", "here p50", "p99", "times as long")
 _HEADS_ALONE = ("call", "count", "p50", "p99", "from its start p50", "p99")
+_OWN_COLUMNS = 4
 _NAME_COLUMNS = 26
 
 
@@ -65,29 +66,44 @@ def answer_words(document: Mapping[str, Any]) -> str:
     """How the load did, in one sentence: which calls became slower, or on which target it did best; what that lacks."""
     targets, recording = document["targets"], document["recording"]
     told = [_ranking(document) if len(targets) > 1 else _sentence(document, targets[0])]
-    if recording["doubt"]:
+    if not _is_as_recorded(document):
+        if recording["made_room"]:
+            told.append("The recorded writes gave their file its room, and here it was there already.")
+    elif recording["doubt"]:
         told.append(f"Not compared: {recording['doubt']}.")
     if recording["not_played"]:
         told.append(f"Not played: {'; '.join(recording['not_played'])}.")
     return " ".join(told)
 
 
+def _is_as_recorded(document: Mapping[str, Any]) -> bool:
+    """Whether it was issued at the recorded speed; at any other the load is another one."""
+    return bool(document["speed"] == 1)
+
+
 def _target_lines(document: Mapping[str, Any], one: Mapping[str, Any], *, details: bool) -> Iterator[str]:
     calls = _calls(one)
     shown = calls if details else calls[:_ROWS_MAX]
-    if any(call["recorded"] for call in calls):
+    is_compared = _is_as_recorded(document) and any(call["recorded"] for call in calls)
+    if is_compared:
         yield from table_lines([_HEADS, *map(_row, shown)], plain=True)
     else:
-        yield from table_lines([_HEADS_ALONE, *map(_row_alone, shown)], plain=True)
+        yield from _lines_alone(shown)
     if len(shown) < len(calls):
         yield f"  {counted(len(calls) - len(shown), 'more kind')} of call took less: --details"
     if len(document["targets"]) == 1:
         yield f"  {_like(document, [one])}"
     yield f"  {_asked_and_achieved(document, one)}"
     yield from _where(calls, details=details)
-    if details and any(call["recorded"] and call["response"] for call in calls):
+    if details and is_compared and any(call["recorded"] and call["response"] for call in calls):
         yield "  from the recorded start, with the wait for those before it:"
-        yield from table_lines([_HEADS_ALONE, *map(_row_alone, shown)], plain=True)
+        yield from _lines_alone(shown)
+
+
+def _lines_alone(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What calls took here; as fast as possible they have no time at which they should start."""
+    columns = len(_HEADS_ALONE) if any(call["response"] for call in calls) else _OWN_COLUMNS
+    yield from table_lines([row[:columns] for row in (_HEADS_ALONE, *map(_row_alone, calls))], plain=True)
 
 
 def _calls(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -102,8 +118,16 @@ def _calls(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return sorted(found, key=lambda call: -call["waited_ns"])
 
 
+def _pace(document: Mapping[str, Any]) -> str:
+    """How fast it was issued, where that is not as it was recorded: ``at 4x its recorded speed``."""
+    if _is_as_recorded(document):
+        return ""
+    return f"at {document['speed']:g}x its recorded speed" if document["speed"] else "as fast as possible"
+
+
 def _ranking(document: Mapping[str, Any]) -> str:
     """Which target looked best: one pass each has nothing to tell that from chance by."""
+    load = "this load" if _is_as_recorded(document) else f"this load, {_pace(document)}"
     best, *others = document["targets"]
     what = "its calls took" if document["speed"] else "it took"
     told = f"{what} {format_duration_ns(best['rank_ns'])} there in all"
@@ -111,9 +135,9 @@ def _ranking(document: Mapping[str, Any]) -> str:
         alike = [best, *(one for one in others if one["rank_ns"] < _APART_FROM * best["rank_ns"])]
         names = " and ".join(one["target"] for one in alike)
         times = " and ".join(format_duration_ns(one["rank_ns"]) for one in alike)
-        return f"{names} cannot be told apart for this load: {what} {times} in all."
+        return f"{names} cannot be told apart for {load}: {what} {times} in all."
     worse = ", ".join(f"{_times(one['rank_ns'] / best['rank_ns'])} as long on {one['target']}" for one in others)
-    return f"{best['target']} looked best for this load: {told}, {worse}; with one pass each that may be chance."
+    return f"{best['target']} looked best for {load}: {told}, {worse}; with one pass each that may be chance."
 
 
 def _ranked_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -140,6 +164,9 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     main, *others = _calls(one)
     noun = _PLURALS.get(main["call"], f"{main['call']} calls")
     replayed: Mapping[str, float] | None = main["replayed"]
+    if not _is_as_recorded(document):
+        calls = f"; its {noun} took {format_duration_ns(replayed['p50_ns'])} at the median" if replayed else ""
+        return f"{_other_load(document, one)}{calls}."
     recorded, times = main["recorded"], main["times"]
     if replayed is None:
         return f"On {one['target']} none of this load's {noun} came to an end."
@@ -161,6 +188,35 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
         if times["low"] <= 1 <= times["high"]:
             told = f"cannot be told apart from those recorded ({medians}, {ratio}; {interval})"
     return f"On {one['target']} this load's {noun} {told}{_others(main, others)}."
+
+
+def _other_load(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    """Whether the target kept up with a load that was issued faster or slower than recorded, and how long it took."""
+    asked, achieved, speed = one["asked"], one["achieved"], document["speed"]
+    pace = f"{_pace(document)[0].upper()}{_pace(document)[1:]}"
+    if achieved["count"] < asked["count"]:
+        done = f"{format_count(achieved['count'])} of {format_count(asked['count'])} I/Os"
+        return f"{pace} {done} of this load were done on {one['target']}"
+    taken_ns = achieved["length_ns"] if speed else one["measured_ns"]
+    told = f"{pace} this load took {format_duration_ns(taken_ns)} on {one['target']}"
+    if speed:
+        if not _is_longer(taken_ns, asked["length_ns"]):
+            return f"{told}, as asked: the target kept up"
+        reached = _times(speed * asked["length_ns"] / taken_ns)
+        told += f" in place of {format_duration_ns(asked['length_ns'])}"
+        return f"{told}: {_who_was_late(document)} did not keep up, and came to {reached}"
+    recorded_ns = document["recording"]["duration_ns"]
+    if not document["recording"]["length_ns"]:
+        return told
+    if _is_longer(taken_ns, recorded_ns):
+        recorded = format_duration_ns(recorded_ns)
+        return f"{told}, longer than the recorded {recorded}: {_who_was_late(document)} does not keep up"
+    return f"{told}, where the recording took {format_duration_ns(recorded_ns)} with the program's own pauses"
+
+
+def _is_longer(taken_ns: float, asked_ns: float) -> bool:
+    """Whether it took so much longer that somebody did not keep up."""
+    return taken_ns > (1 + _LENGTH_SHARE_MAX) * asked_ns
 
 
 def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
@@ -216,6 +272,8 @@ def _quantile_cells(quantiles: Mapping[str, float] | None) -> tuple[str, ...]:
 
 def _like(document: Mapping[str, Any], targets: Sequence[Mapping[str, Any]]) -> str:
     """What is set against what."""
+    if not _is_as_recorded(document):
+        return f"{_pace(document)} the load is another one: latencies are not compared with those recorded"
     level = document["recording"]["level"]
     told = _LIKE[level]
     apart = [call for one in targets for call in one.get("calls") or () if call["times"] is None]
@@ -278,10 +336,13 @@ def _warnings(document: Mapping[str, Any], one: Mapping[str, Any], *, several: b
         if not any(call["recorded"] for call in _calls(one)):
             told = f"the recording tells no queue depth, and at most {depth} was outstanding (--queue-depth)"
         yield f"warning: {format_count(late)} I/Os began more than 50 us after their time; {told}"
-    if asked["length_ns"] and (achieved["length_ns"] or 0) > (1 + _LENGTH_SHARE_MAX) * asked["length_ns"]:
+    # of one target at another speed the first sentence tells it
+    is_told = not several and not _is_as_recorded(document)
+    if asked["length_ns"] and not is_told and _is_longer(achieved["length_ns"] or 0, asked["length_ns"]):
         share = achieved["length_ns"] / asked["length_ns"]
         longer = f"{100 * (share - 1):.2g} % longer than" if share < 1.5 else f"{_times(share)} as long as"
-        yield f"warning: {where}it took {longer} recorded: {_who_was_late(document)} did not keep up"
+        like = "recorded" if _is_as_recorded(document) else "asked"
+        yield f"warning: {where}it took {longer} {like}: {_who_was_late(document)} did not keep up"
     for finding in one["findings"]:
         if finding["severity"] == "warning":
             yield f"warning: {where}{finding['text']}"

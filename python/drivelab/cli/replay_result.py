@@ -15,8 +15,8 @@ from drivelab.model.target import TargetFacts
 from drivelab.recordings.issued_rows import IssuedRows
 
 SCHEMA = 1
-# what a file system makes much more of than a drive does
-_WITH_FLUSH = COMMANDS[SYNC:]
+# what a file system makes much more of than a drive does, as commands and as an operation
+_WITH_FLUSH = (*COMMANDS[SYNC:], RECORDED_OPERATIONS[SYNC])
 _NOT_COMPARED: dict[str, Any] = {"times": None, "added_ns": None, "files": []}
 _QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99}
 
@@ -33,14 +33,10 @@ class Replayed:
     direct_files: int | None = None
 
 
-def compared_calls(recording: Recording, rows: IssuedRows, target: TargetFacts) -> list[dict[str, Any]] | None:
-    """What each kind of call or command took here and there; None where the recording does not tell.
-
-    Notes
-    -----
-    A flush is a command, and a sync call on a file is much more: they are not set against each other. As one a write
-    with Force Unit Access is set against a write and its flush.
-    """
+def compared_calls(
+    recording: Recording, rows: IssuedRows, target: TargetFacts, speed: float
+) -> list[dict[str, Any]] | None:
+    """What each kind of call or command took here and there; None where the recording does not tell."""
     # imported here: it takes its time to load, and a wrong option should be told at once
     from drivelab.analyse.replayed_calls import changed_calls
 
@@ -48,9 +44,22 @@ def compared_calls(recording: Recording, rows: IssuedRows, target: TargetFacts) 
     if pairs is None:
         return None
     found = changed_calls(pairs, recording.calls or RECORDED_OPERATIONS, [file.name for file in recording.files])
+    apart = _not_compared(recording, target, speed)
+    return [one | _NOT_COMPARED if one["call"] in apart else one for one in found]
+
+
+def _not_compared(recording: Recording, target: TargetFacts, speed: float) -> tuple[str, ...]:
+    """Calls, commands and operations that are not set against those recorded.
+
+    Notes
+    -----
+    At another speed the load is another one. A flush is a command, and a sync call on a file is much more. As one a
+    write with Force Unit Access is set against a write and its flush.
+    """
+    if speed != 1:
+        return (*recording.calls, *RECORDED_OPERATIONS)
     is_apart = recording.level == "commands" and target.kind != "block_device"
-    not_compared = (*recording.not_compared, *(_WITH_FLUSH if is_apart else ()))
-    return [one | _NOT_COMPARED if one["call"] in not_compared else one for one in found]
+    return (*recording.not_compared, *(_WITH_FLUSH if is_apart else ()))
 
 
 def recording_json(recording: Recording) -> dict[str, Any]:
@@ -71,6 +80,7 @@ def recording_json(recording: Recording) -> dict[str, Any]:
         "queue_depth": recording.queue_depth,
         "count": recording.count,
         "length_ns": recording.length_ns,
+        "duration_ns": recording.duration_ns,
         "end_bytes": recording.needed_bytes,
         "notes": list(recording.notes),
         "not_played": list(recording.not_played),
@@ -113,7 +123,7 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
     starts = arrivals.get("starts") or {}
     recorded = recording_json(recording)["operations"]
     latency = "response" if speed else "total"
-    is_apart = recording.level == "commands" and one.target.kind != "block_device"
+    apart = _not_compared(recording, one.target, speed)
     counts = {name: int(engine["operations"].get(name, {}).get("count", 0)) for name in recorded}
     return {
         "target": one.target.text,
@@ -139,9 +149,7 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
                 "count": counts[name],
                 "recorded_count": facts["count"],
                 "waited_ns": _waited_ns(measured, [name], latency),
-                "recorded": None
-                if name in recording.not_compared or (is_apart and name == RECORDED_OPERATIONS[SYNC])
-                else facts["latency"],
+                "recorded": None if name in apart else facts["latency"],
                 "replayed": _replayed(measured, name, "total"),
                 "response": _replayed(measured, name, "response"),
             }

@@ -168,6 +168,12 @@ class Recording:
         """From the beginning to the last start."""
         return max(int(thread.start_ns[-1]) for thread in self.threads)
 
+    @cached_property
+    def duration_ns(self) -> int:
+        """From the beginning to the last end, or to the last start where it does not tell how long I/Os took."""
+        latencies = [0 if thread.latency_ns is None else thread.latency_ns for thread in self.threads]
+        return max(int((one.start_ns + taken).max()) for one, taken in zip(self.threads, latencies, strict=True))
+
     @property
     def has_starts(self) -> bool:
         """Whether it tells when I/Os began."""

@@ -41,8 +41,10 @@ def document(*findings: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         "targets": [target],
-        "speed": 0.0,
+        "speed": 1.0,
         "recording": {
+            "length_ns": 9 * 10**9,
+            "duration_ns": 98 * 10**8,
             "queue_depth": 1,
             "threads": 1,
             "made_room": False,
@@ -74,16 +76,16 @@ def test_a_replay_that_holds_begins_with_its_answer() -> None:
 
 
 def test_one_pass_each_ranks_nothing_for_sure() -> None:
-    told = document()
+    told = document() | {"speed": None}
     first, second = (told["targets"][0] | {"target": name} for name in ("/a", "/b"))
     told["targets"] = [first, second | {"rank_ns": 3 * 10**6}]
     assert next(iter(replay_lines(told))) == (
-        "/a looked best for this load: it took 1 ms there in all, 3.00x as long on /b; with one pass each that "
-        "may be chance."
+        "/a looked best for this load, as fast as possible: it took 1 ms there in all, 3.00x as long on /b; with one "
+        "pass each that may be chance."
     )
     told["targets"] = [first, second | {"rank_ns": 1_050_000}]
     assert next(iter(replay_lines(told))) == (
-        "/a and /b cannot be told apart for this load: it took 1 ms and 1.05 ms in all."
+        "/a and /b cannot be told apart for this load, as fast as possible: it took 1 ms and 1.05 ms in all."
     )
 
 
@@ -191,6 +193,49 @@ def test_how_much_longer_it_took_is_told_so_that_it_can_be_read() -> None:
     told["recording"]["threads"] = 4
     target["achieved"]["length_ns"] = 4 * 10**9
     assert "recorded: the target, or this computer with 4 threads, did not keep up" in "\n".join(replay_lines(told))
+
+
+def at_speed(speed: float | None, taken_ns: int, **achieved: int) -> list[str]:
+    """What is told of a load of two kinds of calls at a speed that took so long."""
+    told = followed(call("fdatasync", (5.43, 4.86, 6.15)), call("write", (0.5, 0.4, 0.6))) | {"speed": speed}
+    for one in told["targets"][0]["calls"]:
+        one["times"] = None
+    target = told["targets"][0] | {"measured_ns": taken_ns}
+    asked_ns = None if speed is None else round(told["recording"]["length_ns"] / speed)
+    target["asked"] |= {"length_ns": asked_ns}
+    starts = {"start_error_ns": {"p50": 10, "p99": 20_000, "max": 30_000}}
+    target["achieved"] |= {"length_ns": None if speed is None else taken_ns, **starts, **achieved}
+    return list(replay_lines(told | {"targets": [target]}))
+
+
+def test_another_speed_is_another_load_and_the_first_line_says_whether_the_target_kept_up() -> None:
+    first, *lines = at_speed(4.0, 5_130_000_000)
+    assert first == (
+        "At 4x its recorded speed this load took 5.13 s on /srv in place of 2.25 s: the target did not keep up, and "
+        "came to 1.75x; its fdatasync calls took 5.43 ms at the median."
+    )
+    assert "  at 4x its recorded speed the load is another one: latencies are not compared with those recorded" in lines
+    assert not any("keep up" in line or "there" in line or "times as long" in line for line in lines)
+    first, *_ = at_speed(0.5, 18_010_000_000)
+    assert first.startswith(
+        "At 0.5x its recorded speed this load took 18.0 s on /srv, as asked: the target kept up; its"
+    )
+    first, *_ = at_speed(4.0, 10**9, count=7)
+    assert first.startswith("At 4x its recorded speed 7 of 10 I/Os of this load were done on /srv; its")
+
+
+def test_as_fast_as_possible_the_whole_is_set_against_the_recording_and_no_call() -> None:
+    first, *lines = at_speed(None, 409_000_000)
+    assert first == (
+        "As fast as possible this load took 409 ms on /srv, where the recording took 9.8 s with the program's own "
+        "pauses; its fdatasync calls took 5.43 ms at the median."
+    )
+    assert any(line.startswith("  as fast as possible the load is another one: latencies are not") for line in lines)
+    assert not any("times as long" in line for line in lines)
+    first, *_ = at_speed(None, 12 * 10**9)
+    assert first.startswith(
+        "As fast as possible this load took 12 s on /srv, longer than the recorded 9.8 s: the target does not keep up;"
+    )
 
 
 def test_where_time_was_added_stands_by_file() -> None:
