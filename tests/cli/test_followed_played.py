@@ -98,7 +98,31 @@ def test_writes_with_flags_of_their_own_are_played_durable(
     synced = [recording.files[file].is_synced for file in thread.file[is_write]]
     assert synced == np.array(rows["is_synced"])[is_write].tolist()
     (one,) = replayed(capsys, str(tmp_path))["targets"]
-    assert {call["call"]: bool(call["times"]) for call in one["calls"]} == {"fdatasync": True, "pwritev2": True}
+    # as rows of their own, as explain has them
+    assert {call["call"]: bool(call["times"]) for call in one["calls"]} == {"fdatasync": True, "durable pwritev2": True}
+
+
+def test_durable_writes_and_others_of_one_call_have_a_row_each(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = pq.read_table(kept / "calls.parquet")
+    is_write = np.array(rows["operation"]) == 1
+    durable = np.where(is_write & (np.arange(80) < 40), 4, np.array(rows["operation"]))
+    place = rows.column_names.index("operation")
+    pq.write_table(
+        rows.set_column(place, rows.schema.field(place), pa.array(durable, pa.uint8())), kept / "calls.parquet"
+    )
+    (one,) = replayed(capsys, str(tmp_path))["targets"]
+    counts = {call["call"]: call["count"] for call in one["calls"]}
+    assert counts == {
+        "fdatasync": 40,
+        "durable write": int((durable == 4).sum()),
+        "write": 40 - int((durable == 4).sum()),
+    }
+    assert counts["durable write"] not in (0, 40)
+    (told,) = (call for call in one["calls"] if call["call"] == "durable write")
+    there = np.sort(np.array(rows["latency_ns"])[durable == 4])
+    assert told["recorded"]["p50_ns"] == there[-(-len(there) // 2) - 1]
 
 
 def test_at_another_speed_no_call_is_compared(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

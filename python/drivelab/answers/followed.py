@@ -13,7 +13,7 @@ from drivelab.analyse.explanation_difference import explanation_difference
 from drivelab.analyse.followed_calls import CallSummary, SlowCall, at_drive, call_summaries, slowest_calls
 from drivelab.analyse.operation_parts import operation_parts
 from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation, ExplanationDifference, Part
-from drivelab.store.followed import FollowedRecord, StoredFollowed
+from drivelab.store.followed import FollowedRecord, StoredFollowed, named_by_durability
 
 SLOWEST_MAX = 20
 _SYNCS = ("sync", "durable_write")
@@ -118,7 +118,7 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
     """
     parts_ns = {part: _sum(calls, f"{part}_ns") for part in PARTS}
     every = AllCalls(calls.num_rows, _sum(calls, "latency_ns"), parts_ns)
-    calls = _named_by_durability(calls.filter(pc.greater(calls["latency_ns"], over_ns)) if over_ns else calls)
+    calls = named_by_durability(calls.filter(pc.greater(calls["latency_ns"], over_ns)) if over_ns else calls)
     at_work = at_drive(calls, events, frozenset(record.threads))
     awaited = pc.is_in(calls["operation"], pa.array(map(OPERATION_NAMES.index, _SYNCS), calls["operation"].type))
     is_awaited = awaited.to_numpy()
@@ -179,13 +179,6 @@ def _share_of_time(calls: pa.Table, operation: str) -> float:
 
 def _sum(calls: pa.Table, name: str) -> int:
     return pc.sum(calls[name]).as_py() or 0
-
-
-def _named_by_durability(calls: pa.Table) -> pa.Table:
-    """The same with writes that are durable when they return called so: they wait for the drive, and others do not."""
-    is_durable = pc.equal(calls["operation"], OPERATION_NAMES.index("durable_write"))
-    names = pc.if_else(is_durable, pc.binary_join_element_wise("durable", calls["call"], " "), calls["call"])
-    return calls.set_column(calls.column_names.index("call"), "call", names)
 
 
 def _pass_of(record: FollowedRecord, calls: pa.Table, operation: str) -> list[TracedPass]:

@@ -18,7 +18,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import READ, SYNC, WRITE, RecordedFile, RecordedThread, Recording, deepest, on_files
 from drivelab.model.system_calls import FILE_UNKNOWN, FLAGGED, RING_WRITES
 from drivelab.model.units import format_count, format_duration_ns
-from drivelab.store.followed import FollowedFile, StoredFollowed
+from drivelab.store.followed import FollowedFile, StoredFollowed, named_by_durability
 from drivelab.trace.file_positions import NAMING, plain_path
 
 _PAGE = 4096
@@ -64,8 +64,9 @@ def read_followed_calls(stored: StoredFollowed) -> Recording:
     number = np.array([place_of[key] for key in keys], dtype=np.int64)
     offset = _offsets(calls, number)
     files = tuple(_files(calls, offset, opened, stored.record.files))
-    kinds = tuple(sorted(set(calls["call"].to_pylist())))
-    kind = pc.index_in(calls["call"], pa.array(kinds)).to_numpy(zero_copy_only=False).astype(np.int64)
+    called = named_by_durability(calls)["call"]
+    kinds = tuple(sorted(set(called.to_pylist())))
+    kind = pc.index_in(called, pa.array(kinds)).to_numpy(zero_copy_only=False).astype(np.int64)
     unsure = _of_unknown_flags(calls)
     recording = Recording(
         source=stored.directory.name,

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.system_calls import FILE_UNKNOWN
-from drivelab.model.trace import TraceConduct
+from drivelab.model.trace import OPERATION_NAMES, TraceConduct
 from drivelab.store import layout
 from drivelab.store.durable import write_json
 from drivelab.store.parts import read_parquet
@@ -224,6 +225,13 @@ def open_followed(directory: Path) -> StoredFollowed:
         raise DrivelabError("S506", f"it cannot be read: {error.strerror}", where=place_of(file)) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DrivelabError("S506", "it cannot be understood", where=place_of(file)) from error
+
+
+def named_by_durability(calls: pa.Table) -> pa.Table:
+    """The same with writes that are durable when they return called so: they wait for the drive, and others do not."""
+    is_durable = pc.equal(calls["operation"], OPERATION_NAMES.index("durable_write"))
+    names = pc.if_else(is_durable, pc.binary_join_element_wise("durable", calls["call"], " "), calls["call"])
+    return calls.set_column(calls.column_names.index("call"), "call", names)
 
 
 def _read(file: Path, table: str) -> pa.Table:
