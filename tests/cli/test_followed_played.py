@@ -171,6 +171,20 @@ def test_syncs_of_a_directory_are_named_in_the_answer_as_not_played(
         assert any("Not played: 10 of 40 sync calls: those on directories;" in line for line in first)
 
 
+@pytest.mark.provokes("B920")
+def test_its_file_of_calls_is_the_program_and_another_table_is_no_damage(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["replay", str(kept / "calls.parquet"), str(tmp_path), "--json"]) in (EXIT_OK, EXIT_NOT_TRUSTED)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["recording"]["level"], found["recording"]["source"]) == ("calls", NAME)
+    assert main.run(["replay", str(kept / "events.parquet"), str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert "error[B920]" in err
+    assert "it is sound, but holds no I/Os of drivelab: it has no column job" in " ".join(err.split())
+    assert "name the run that it belongs to" in " ".join(err.split())
+
+
 def test_a_replay_is_no_recording_of_what_it_played(
     kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

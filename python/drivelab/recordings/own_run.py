@@ -15,13 +15,14 @@ from drivelab.model.issued_as import IssuedAs
 from drivelab.model.names import counted
 from drivelab.model.recording import RECORDED_OPERATIONS, SYNC, RecordedThread, Recording, deepest
 from drivelab.store.layout import IOS, RECORDINGS, ios_name
-from drivelab.store.parquet_read import metadata_of
+from drivelab.store.parquet_read import metadata_of, missing_columns
 from drivelab.store.parts import read_parquet
 from drivelab.store.read import open_run
 from drivelab.store.records import ISSUED_AS_KEY
 
 _COLUMNS = ("job", "operation", "issue_ns", "offset_bytes", "size_bytes", "total_latency_ns")
 _UNKNOWN = "whether it bypassed the page cache was not recorded (--buffered, if it did not)"
+_KEPT = "name the run that it belongs to, or a file that was recorded: drivelab io --record"
 _SIZE_MAX, _VALUE_MAX = 1 << 30, 1 << 62
 
 
@@ -74,6 +75,9 @@ def read_kept_ios(path: Path) -> Recording:
     DrivelabError
         B920: it is another Parquet file. B921: its metadata cannot be understood. S506: it is damaged.
     """
+    if missing := missing_columns(path, _COLUMNS):
+        what = f"it is sound, but holds no I/Os of drivelab: it has no column {missing[0]}"
+        raise DrivelabError("B920", what, where=str(path), do=_KEPT)
     rows, told = read_parquet(path, IOS), metadata_of(path, ISSUED_AS_KEY)
     try:
         issued_as = IssuedAs.model_validate_json(told) if told else None

@@ -12,7 +12,7 @@ from drivelab.model.recording import Recording
 from drivelab.recordings.followed_calls import read_followed_calls
 from drivelab.recordings.own_run import read_kept_ios, read_own_run
 from drivelab.store.find_run import stored_in
-from drivelab.store.followed import RECORDING, StoredFollowed, holds_followed, open_followed
+from drivelab.store.followed import CALLS, RECORDING, StoredFollowed, holds_followed, open_followed
 
 _PARQUET = b"PAR1"
 _THREADS_MAX, _DEPTH_MAX = 1024, 4096
@@ -27,8 +27,14 @@ _LENGTH_MAX_NS = 366 * _DAY_NS
 
 def is_of_program(name: str) -> bool:
     """Whether a recording is that of a followed program, which has system calls and commands."""
-    stored = stored_in(name)
+    stored = _stored_in(name)
     return stored is not None and holds_followed(stored)
+
+
+def _stored_in(name: str) -> Path | None:
+    """The run that is meant; the calls of a followed program, by the name of their file, are the program's."""
+    path = Path(name)
+    return path.parent if path.name == CALLS and holds_followed(path.parent) else stored_in(name)
 
 
 def read_recording(name: str, *, only: str = "", queue_depth: int = 0, calls: bool = False) -> Recording:
@@ -66,7 +72,7 @@ def read_recording(name: str, *, only: str = "", queue_depth: int = 0, calls: bo
 
 def _read(name: str, only: str, queue_depth: int, *, calls: bool) -> Recording:
     path = Path(name)
-    stored = stored_in(name)
+    stored = _stored_in(name)
     if stored is not None and holds_followed(stored):
         program = open_followed(stored)
         if calls:

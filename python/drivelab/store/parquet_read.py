@@ -220,6 +220,22 @@ def damage_told(path: Path) -> Iterator[None]:
         raise DrivelabError("S506", f"{path.name} cannot be read: {first_line}", where=place_of(path)) from error
 
 
+def missing_columns(path: Path, names: Sequence[str]) -> list[str]:
+    """Which columns a file has not.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no file.
+    DrivelabError
+        S506: it cannot be read.
+    """
+    with damage_told(path):
+        require_regular(path)
+        found = pq.read_schema(path).names
+    return [name for name in names if name not in found]
+
+
 def metadata_of(path: Path, key: bytes) -> bytes | None:
     """What a file has under a key of its own; None when there is no file.
 
