@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from drivelab.cli import main
+from drivelab.model.trace import PARTS
 from kept_program import NAME, keep_program
 
 
@@ -177,6 +179,36 @@ def test_its_report_comes_in_every_format(kept: Path, tmp_path: Path, capsys: py
     written = json.loads(told(capsys, "report", NAME, "--out", str(tmp_path / "tables"), "--format", "csv", "--json"))
     assert (written["run"], len(written["files"])) == (str(kept), 7)
     assert (tmp_path / "tables" / "table-followed-calls.csv").read_text().count("\n") == 3
+    (slowest, *_) = csv.DictReader((tmp_path / "tables" / "table-slowest-calls.csv").read_text().splitlines())
+    of_all = pq.read_table(kept / "calls.parquet")["latency_ns"]
+    assert (slowest["file"], int(slowest["latency_ns"])) == ("/srv/data/wal", pc.max(of_all).as_py())
+
+
+def test_its_csv_has_plain_numbers_with_their_unit_in_the_head(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = json.loads(told(capsys, "explain", NAME, "--json"))["calls"]
+    for arguments in (("export", "csv", NAME), ("report", NAME, "--format", "csv")):
+        rows = list(csv.DictReader(told(capsys, *arguments).splitlines()))
+        assert [row["call"] for row in rows] == [call["call"] for call in calls]
+        for row, call in zip(rows, calls, strict=True):
+            numbers = {name: float(text) for name, text in row.items() if name != "call"}
+            assert numbers == {
+                **{name: value for name, value in call.items() if name in numbers},
+                **dict.fromkeys(
+                    (name for name in numbers if name.removesuffix("_ns") in PARTS or name == "layers_ns"), 0
+                ),
+                **{f"{part}_ns": time for part, time in call["parts_ns"].items()},
+            }
+
+
+def test_what_is_not_known_is_an_empty_cell(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json.loads((kept / "followed.json").read_text())
+    record["of_unknown_files"] = {"write": 41}
+    record["conduct"]["lost_events"] = 3
+    (kept / "followed.json").write_text(json.dumps(record))
+    told(capsys, "export", "csv", NAME, "--out", str(tmp_path / "calls.csv"))
+    rows = {row["call"]: row for row in csv.DictReader((tmp_path / "calls.csv").read_text().splitlines())}
+    assert [bool(rows[call]["p99_ns"]) for call in ("fdatasync", "write")] == [True, False]
+    assert {row["device_ns"] for row in rows.values()} == {""}
 
 
 def test_its_calls_are_slices_of_a_trace_by_name_and_file(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from drivelab.answers.followed import followed_answer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
 from drivelab.cli.failure import print_message
+from drivelab.cli.followed_result import followed_joint
 from drivelab.cli.report_output import write_report
 from drivelab.interop.bonnie.export import bonnie_lines
 from drivelab.interop.fio.export import export_fio
@@ -21,6 +22,7 @@ from drivelab.interop.openmetrics import openmetrics_text, openmetrics_text_of_p
 from drivelab.interop.perfetto import perfetto_packets, traced_tables
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
+from drivelab.report.joint import Joint
 from drivelab.report.report_file import report_file
 from drivelab.report.tables.iozone_shape import spreadsheet_text, surface_tables
 from drivelab.store.durable import typed_file
@@ -62,6 +64,9 @@ def command(
     iozone: throughput over file size and record size of a run of record-surface,
     as IOzone prints it for spreadsheets with -R.
 
+    csv: a row for each number; of a program that was followed for its calls of
+    each name, with times in ns. Single calls lie in its `calls.parquet`.
+
     openmetrics: each number as a gauge, for the directory of text files that
     node_exporter reads; of a program that was followed its calls by name.
 
@@ -72,7 +77,7 @@ def command(
     directory = find_run(run)
     if out is None and form in ("fio", "perfetto") and is_cached(directory):
         raise DrivelabError("U014", "a run of a store elsewhere has no directory for it", where=run)
-    is_program = form in ("perfetto", "openmetrics") and holds_followed(directory)
+    is_program = form in ("csv", "openmetrics", "perfetto") and holds_followed(directory)
     stored = open_followed(directory) if is_program else open_run(directory)
     if isinstance(stored, StoredRun) and form not in ("csv", "openmetrics"):
         _refuse_imported(stored)
@@ -118,9 +123,7 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
             raise DrivelabError("O811", "no trial of the run is a job that fio has", where=stored.name)
         return done.files, done.left_out
     if form == "csv":
-        joint = joint_report([stored], [], [answer_of_run(stored, SHOWN_METRICS)])
-        place = None if out in (None, _STDOUT) else typed_file(Path(str(out)))
-        return list(write_report(joint, "csv", place, None)), []
+        return _values_written(joint_report([stored], [], [answer_of_run(stored, SHOWN_METRICS)]), out), []
     if form == "perfetto":
         return _trace_written(stored, Path(out) if out else stored.directory / _TRACE)
     lines = {"bonnie": bonnie_lines, "iozone": _iozone_lines, "openmetrics": _metric_lines}[form](stored)
@@ -128,6 +131,11 @@ def _written(form: Form, stored: StoredRun, out: str | None, *, logs: bool) -> t
         missing = "is a phase of bonnie++" if form == "bonnie" else "was measured over file size and record size"
         raise DrivelabError("O811", f"no workload of the run {missing}", where=stored.name)
     return _text_written("\n".join(lines) + "\n", out), []
+
+
+def _values_written(joint: Joint, out: str | None) -> list[Path]:
+    place = None if out in (None, _STDOUT) else typed_file(Path(str(out)))
+    return list(write_report(joint, "csv", place, None))
 
 
 def _text_written(text: str, out: str | None) -> list[Path]:
@@ -151,7 +159,10 @@ def _program_written(form: Form, stored: StoredFollowed, out: str | None) -> tup
     record, calls, events = stored.record, stored.calls(), stored.events()
     if form == "perfetto":
         return _packets_written([(record.program, calls, events)], Path(out) if out else stored.directory / _TRACE)
-    told = [one.to_json() for one in followed_answer(record, calls, events).summaries]
+    found = followed_answer(record, calls, events)
+    if form == "csv":
+        return _values_written(followed_joint(found), out), []
+    told = [one.to_json() for one in found.summaries]
     name, target = stored.directory.resolve().name, str(record.target.get("path", ""))
     return _text_written(openmetrics_text_of_program(name, record.program, told, target, record.started_utc), out), []
 

@@ -36,6 +36,7 @@ from drivelab.report.joint import Joint
 from drivelab.report.numerals import count_text, latency_text
 from drivelab.report.parts_of_text import parts_within
 from drivelab.report.sentences.explanation import asked_of_drive
+from drivelab.report.tables.call_numbers import BY_NAME, SINGLE, call_numbers
 from drivelab.report.tables.device_work import device_work_table
 from drivelab.report.tables.parts import parts_table
 from drivelab.report.tables.table import Table
@@ -57,9 +58,13 @@ def followed_joint(found: FollowedAnswer) -> Joint:
     """What a program came to, as a report."""
     traced = [TracedCombination(one, one.label, (found.calls,), (found.events,)) for one in found.explanations]
     calls = calls_table(found.summaries, is_whole=found.recorded_share == 1)
+    calls = replace(calls, data=call_numbers(BY_NAME, [one.to_json() for one in found.summaries]))
+    slowest = slowest_table(_stories(found))
+    if slowest is not None:
+        slowest = replace(slowest, data=call_numbers(SINGLE, [one.to_json() for one in found.slowest]))
     tables = (
         replace(calls, caption=" ".join((f"{calls.caption}.", *_left_out(found)))),
-        slowest_table(_stories(found)),
+        slowest,
         parts_table(traced),
         device_work_table(traced),
         trace_conduct_table(traced),
