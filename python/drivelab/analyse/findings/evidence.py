@@ -91,7 +91,9 @@ class TrialEvidence:
 
     def direct_bytes(self, operation: str) -> int:
         """Bytes of one operation of a program's calls that bypass the page cache."""
-        return int(self.measured.context.get("direct_bytes", {}).get(operation, 0))
+        direct = int(self.measured.context.get("direct_bytes", {}).get(operation, 0))
+        # it may have been stopped before all of them
+        return min(direct, self.issued(operation))
 
     def operations(self, operation: str) -> int:
         """Operations of one kind in all phases."""
