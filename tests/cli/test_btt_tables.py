@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from block_trace import MESSAGE, NOTIFY, READ, SDB, BlockTrace, C, Q, TraceRecord
+from block_trace import MESSAGE, NOTIFY, READ, SDB, BlockTrace, C, Q, TraceRecord, device
 from btt_command import RECORDINGS, Btt, document_of, durable_writes
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
 
@@ -39,6 +39,32 @@ def test_each_device_has_its_commands_rates_and_time(btt: Btt, tmp_path: Path) -
     assert cells["8:16"][:4] == ["100", "200", "0.50", "64 KiB"]
     assert cells["8:0"][4:6] == ["0 B/s", "41.1 MB/s"]
     assert float(cells["8:0"][6].rstrip(" %")) == pytest.approx(50, abs=1)
+
+
+def test_devices_that_may_lie_on_each_other_are_never_added_up(btt: Btt, tmp_path: Path) -> None:
+    upper, lower = durable_writes(), durable_writes(on=SDB)
+    upper.records += lower.records
+    path = upper.write_merged(tmp_path / "two.bin")
+    document = document_of(btt, path)
+    assert document["sentences"][0].startswith("On 8:0, 40 cache flushes of 7 ms each took 280 ms of 982 ms (28.5 %)")
+    assert document["sentences"][1].startswith("On 8:16, 40 cache flushes of 7 ms each took 280 ms of 982 ms (28.5 %)")
+    assert [re.match(r"A bio with data on (8:\d+) ", told)[1] for told in document["sentences"][2:]] == ["8:0", "8:16"]
+    assert document["flushes"]["time_share"] is None
+    _, out, _ = btt(path, "--details")
+    text = " ".join(out.split())
+    assert "80 flush commands of the write cache, 7 ms each. btt drops" in text
+    assert "560 ms" not in text
+    assert re.findall(r"^Phases.*\S", out, re.MULTILINE) == ["Phases of 8:0", "Phases of 8:16"]
+    assert "By class, all devices together" in out
+    # of many devices those that took longest, and all of them where that is asked for
+    upper.records += durable_writes(on=device(8, 32)).records
+    path = upper.write_merged(tmp_path / "three.bin")
+    _, out, _ = btt(path)
+    assert "and 1 more devices: --per-device" not in out
+    assert "and 1 more device: --per-device" in out
+    _, out, _ = btt(path, "--per-device")
+    assert out.count("Phases of 8:") == 3
+    assert "more device" not in out
 
 
 def test_a_device_without_commands_has_only_bios(btt: Btt, tmp_path: Path) -> None:

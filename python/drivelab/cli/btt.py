@@ -10,6 +10,7 @@ import typer
 
 from drivelab.cli.failure import print_error, print_message
 from drivelab.model.errors import EXIT_OK
+from drivelab.model.names import counted
 from drivelab.streams import make_console
 from drivelab.trace.btt_table import btt_table
 from drivelab.trace.phases import BlockPhases, block_phases
@@ -34,7 +35,9 @@ def command(
         Literal["1.2", "legacy"] | None,
         typer.Option(help="Print btt's own rows instead: of blktrace 1.2.0 and later, or of those before it."),
     ] = None,
-    per_device: Annotated[bool, typer.Option("--per-device", help="Also tell of each device alone.")] = False,
+    per_device: Annotated[
+        bool, typer.Option("--per-device", help="Tell of every device, however many there are.")
+    ] = False,
     details: Annotated[
         bool, typer.Option("--details", help="Also tell of devices, sizes, the queue depth, distances, and all traps.")
     ] = False,
@@ -80,7 +83,7 @@ def _print_phases(found: BlockPhases, *, per_device: bool, details: bool) -> Non
     # imported here: JSON needs no terminal library
     from rich.text import Text
 
-    from drivelab.cli.btt_answer import FLUSHES_HIDDEN, block_trace_sentences
+    from drivelab.cli.btt_answer import FLUSHES_HIDDEN, block_trace_sentences, told_devices
     from drivelab.cli.btt_tables import class_table, device_table, phase_table, size_table, title_text
     from drivelab.report.tables.table_terminal import TerminalTable
     from drivelab.report.terminal.clean_text import terminal_text
@@ -91,16 +94,18 @@ def _print_phases(found: BlockPhases, *, per_device: bool, details: bool) -> Non
     console.print()
     for sentence in block_trace_sentences(found):
         console.print(Text(terminal_text(sentence, plain), style="bold"))
-    tables = [phase_table(found.phases, "Phases")]
-    if per_device:
-        tables += [phase_table(phases, f"Phases of {device}") for device, phases in found.devices.items()]
+    devices = told_devices(found, all_of_them=per_device)
+    tables = [phase_table(phases, f"Phases{_of(device)}") for device, phases in devices.items()]
     if details:
         tables += [class_table(found), device_table(found), size_table(found)]
     for table in tables:
         console.print()
         console.print(TerminalTable(table, plain))
     if details:
-        _print_over_time(found, console, per_device=per_device, plain=plain)
+        _print_over_time(found, list(devices), console, plain=plain)
+    if len(found.devices) > len(devices):
+        more = counted(len(found.devices) - len(devices), "more device")
+        console.print(Text(f"\nand {more}: --per-device", style="dim"))
     # what the first sentence tells is told
     traps = [trap for trap in found.traps if details or trap.key != FLUSHES_HIDDEN]
     shown = traps if details else traps[:_TRAPS_SHOWN]
@@ -112,17 +117,21 @@ def _print_phases(found: BlockPhases, *, per_device: bool, details: bool) -> Non
         console.print(Text(f"and {len(traps) - len(shown)} more: --details", style="dim"))
 
 
-def _print_over_time(found: BlockPhases, console: Console, *, per_device: bool, plain: bool) -> None:
+def _of(device: str) -> str:
+    return f" of {device}" if device else ""
+
+
+def _print_over_time(found: BlockPhases, devices: list[str], console: Console, *, plain: bool) -> None:
     """How deep the queue was over time, and how far the device had to go."""
     from rich.text import Text
 
     from drivelab.cli.btt_tables import depth_lines, distance_lines
     from drivelab.report.terminal.clean_text import terminal_text
 
-    depths = {"": found.more["depth"]["all"], **(found.more["depth"]["devices"] if per_device else {})}
-    for device, depth in depths.items():
-        console.print(Text(f"\nQueue depth over time{f' of {device}' if device else ''}", style="bold"))
-        for line in depth_lines(depth, plain=plain):
+    depths = {"": found.more["depth"]["all"], **found.more["depth"]["devices"]}
+    for device in devices:
+        console.print(Text(f"\nQueue depth over time{_of(device)}", style="bold"))
+        for line in depth_lines(depths[device], plain=plain):
             console.print(Text(line))
     distances = list(distance_lines(found.more["seeks"]))
     if distances:

@@ -90,13 +90,17 @@ def device_table(found: BlockPhases) -> Table:
 def class_table(found: BlockPhases) -> Table:
     """Whole lives and the time at the device, by what kind of I/O it is."""
     rows = [(_CLASS_LABELS.get(name, name), phases) for name, phases in found.classes.items()]
-    return _split_table("classes", "By class", "class", rows)
+    return _split_table("classes", f"By class{_together(found)}", "class", rows)
 
 
 def size_table(found: BlockPhases) -> Table:
     """The same by size."""
     rows = [(_size_text(name), phases) for name, phases in found.sizes.items()]
-    return _split_table("sizes", "By size", "size", rows)
+    return _split_table("sizes", f"By size{_together(found)}", "size", rows)
+
+
+def _together(found: BlockPhases) -> str:
+    return ", all devices together" if len(found.devices) > 1 else ""
 
 
 def _split_table(key: str, title: str, head: str, rows: Sequence[tuple[str, Phases]]) -> Table:

@@ -154,7 +154,9 @@ class BlockPhases:
     def _flushes_json(self) -> dict[str, Any]:
         names = ("flush", "flush_Q2C", "preflush_wait", "postflush_wait")
         share = None
-        if "flush" in self.phases and self.recording.duration_ns:
+        flushing = [device for device, phases in self.devices.items() if "flush" in phases]
+        # a device may lie on another, and its flushes hold those of that one
+        if len(flushing) == 1 and self.recording.duration_ns:
             share = self.phases["flush"].sum_ns / self.recording.duration_ns
         return {**_phases_json({name: self.phases[name] for name in names if name in self.phases}), "time_share": share}
 

@@ -168,19 +168,17 @@ fn overlaps(evidence: &Evidence<'_>) -> Warning {
 fn flushes_hidden(evidence: &Evidence<'_>) -> Warning {
     let (n, ns) = (evidence.totals.flushes, evidence.totals.flush_ns);
     let mean = mean(ns as f64, n)?;
-    let share = (evidence.covered_ns > 0).then(|| ns as f64 / evidence.covered_ns as f64);
-    // of several devices at the same time it can be more than all of it
+    // devices may lie on each other, and then the flush of one is within that of another
     let is_one =
         evidence.totals.devices.iter().filter(|device| device.times.of(Phase::Flush).is_some()).count() == 1;
-    let percent = share
-        .filter(|_| is_one)
-        .map_or(String::new(), |share| format!(", {:.1} % of the recorded time", share * 100.0));
+    let share = (is_one && evidence.covered_ns > 0).then(|| ns as f64 / evidence.covered_ns as f64);
+    let percent =
+        share.map_or(String::new(), |share| format!(", {:.1} % of the recorded time", share * 100.0));
+    let sum = if is_one { format!(", {} in all{percent}", duration(ns as f64)) } else { String::new() };
     let text = format!(
-        "{} of the write cache, {} each, {} in all{percent}. btt drops records without bytes: these flushes are in \
-         none of its rows.",
+        "{} of the write cache, {} each{sum}. btt drops records without bytes: these flushes are in none of its rows.",
         many(n, "flush command"),
         duration(mean),
-        duration(ns as f64)
     );
     Some((text, json!({"flushes": n, "total_ns": ns, "mean_ns": mean, "share_of_time": share})))
 }
