@@ -14,7 +14,8 @@
 //! - Other programs are charged to nobody: behind their commands an operation's bio waits as it waits.
 //! - An asynchronous operation, one of several of its thread, is charged its own bios alone ([`flights`]).
 //! - What a layer between program and drive sends down is charged to those that it was for ([`layers`]); what is in
-//!   a layer and in none below it is that layer's own time. Commands are counted at the drives.
+//!   a layer and in none below it is that layer's own time. Commands are counted at the drives; they are the journal's
+//!   where the layers say that its bios became them.
 //! - Time counts in every window that it overlaps, work in the window in which it was queued.
 //! - At every instant the first of flush, device, queue that goes on is charged, then the layer furthest down in
 //!   which something is, otherwise software.
@@ -287,7 +288,8 @@ fn join_pool(pool: &Pool<'_>, who: &who::Who, around: &Surroundings, joined: &mu
     let command_owners = charge::charge_commands(pool, who, &owners, &carried, &above);
     let mut is_journal: Vec<bool> = pool.bios.iter().map(|(_, bio)| who.is_journal(bio)).collect();
     for at in above.sent(pool, &layers) {
-        is_journal[at] = above.of_bio(at).unwrap_or_default().iter().any(|&from| is_journal[from]);
+        let from = above.of_bio(at).filter(|_| above.is_told(at)).unwrap_or_default();
+        is_journal[at] = from.iter().any(|&from| is_journal[from]);
     }
     for (at, &(index, _)) in pool.bios.iter().enumerate() {
         joined.bios[index] = owners[at].charge.map(|local| pool.operations[local].0);

@@ -139,7 +139,11 @@ OPERATION_COLUMNS = (
     Column("between_ns", "int64", "nothing was queued or at the device, between the first bio and the last completion"),
     Column("return_ns", "int64", "from the last completion until the call returned"),
     Column("device_writes", "int32", "commands that wrote data"),
-    Column("journal_writes", "int32", "those of them with a bio of the file system's own: journal, log, tree"),
+    Column(
+        "journal_writes",
+        "int32",
+        "those of them with a bio of the file system's own: journal, log, tree (as far as layers between tell)",
+    ),
     Column("device_reads", "int32", "commands that read data"),
     Column("flushes", "int32", "commands that emptied the write cache"),
     Column("fua_writes", "int32", "bios with Force Unit Access"),

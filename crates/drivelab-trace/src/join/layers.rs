@@ -94,6 +94,7 @@ impl<'a> Layers<'a> {
 #[derive(Debug, Default)]
 pub struct Above {
     bios: Vec<Option<(usize, usize)>>,
+    is_told: Vec<bool>,
     commands: HashMap<usize, (usize, usize)>,
     found: Vec<usize>,
 }
@@ -102,6 +103,12 @@ impl Above {
     /// Of a bio, by their places in the pool; None when no layer sent it down.
     pub fn of_bio(&self, bio: usize) -> Option<&[usize]> {
         self.bios.get(bio).copied().flatten().map(|(start, end)| &self.found[start..end])
+    }
+
+    /// Whether a layer said where a bio came from. Otherwise it may be what was left in the layer's memory before, and
+    /// what waits above says nothing of what it is.
+    pub fn is_told(&self, bio: usize) -> bool {
+        self.is_told[bio]
     }
 
     /// The bios that a layer sent down, each behind those that it came from.
@@ -170,7 +177,11 @@ pub fn above(
         ends: BinaryHeap::new(),
         longest: 0,
         room: LISTED_FREE + LISTED_PER_LIFE * pool.bios.len(),
-        above: Above { bios: vec![None; pool.bios.len()], ..Above::default() },
+        above: Above {
+            bios: vec![None; pool.bios.len()],
+            is_told: vec![false; pool.bios.len()],
+            ..Above::default()
+        },
     };
     let mut sent: HashMap<(u32, u64), (usize, usize)> = HashMap::new();
     for (time, _, step, at) in steps(pool, layers, remaps, lone) {
@@ -188,6 +199,7 @@ pub fn above(
             BIO => {
                 let bio = pool.bios[at].1;
                 let told = sent.remove(&(bio.device, bio.sector));
+                sweep.above.is_told[at] = told.is_some();
                 sweep.above.bios[at] = told.or_else(|| sweep.waiting_above(bio, &is_kernel));
                 sweep.open(at);
             }

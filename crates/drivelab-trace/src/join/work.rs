@@ -14,7 +14,7 @@ use crate::record::category;
 pub struct Work {
     /// Commands that wrote data, those of the journal included.
     pub device_writes: u32,
-    /// Those of them that carried a bio of the journal.
+    /// Those of them that carried a bio of the journal, as far as the layers between say so.
     pub journal_writes: u32,
     /// Commands that read data.
     pub device_reads: u32,

@@ -7,14 +7,14 @@ use drivelab_trace::lifetime::{Bio, Command, Remap};
 use drivelab_trace::record::category::{FLUSH, META, READ, WRITE};
 use proptest::prelude::*;
 
-const JOB: u32 = 100;
-const WORKER: u32 = 201;
+pub const JOB: u32 = 100;
+pub const WORKER: u32 = 201;
 const STRANGER: u32 = 300;
 /// Layers have the numbers from here on, from above to below; drives those from 50 on.
-const TOP: u32 = 10;
-const DRIVE: u32 = 50;
+pub const TOP: u32 = 10;
+pub const DRIVE: u32 = 50;
 /// The lowest layer begins so many sectors into its drives.
-const SHIFT: u64 = 2048;
+pub const SHIFT: u64 = 2048;
 
 /// One operation of a thread: a bio goes down through the layers and comes back.
 #[derive(Debug, Clone)]
@@ -170,7 +170,7 @@ impl Told {
     }
 }
 
-fn around(layers: usize, drives: usize, remaps: Vec<Remap>) -> Surroundings {
+pub fn around(layers: usize, drives: usize, remaps: Vec<Remap>) -> Surroundings {
     let names =
         [(JOB, "drivelab-job-0"), (JOB + 1, "drivelab-job-1"), (WORKER, "kworker/0:1"), (STRANGER, "fio")];
     let stretch = |device: u32, start: u64| Stretch { device, start, end: 1 << 40 };
@@ -258,7 +258,13 @@ proptest! {
     }
 }
 
-fn bio(device: u32, pid: u32, sector: u64, category: u32, (queued, issued, done): (u64, u64, u64)) -> Bio {
+pub fn bio(
+    device: u32,
+    pid: u32,
+    sector: u64,
+    category: u32,
+    (queued, issued, done): (u64, u64, u64),
+) -> Bio {
     let issue = (device >= DRIVE).then_some(issued);
     Bio {
         device,
@@ -277,7 +283,7 @@ fn bio(device: u32, pid: u32, sector: u64, category: u32, (queued, issued, done)
     }
 }
 
-fn command(device: u32, sector: u64, category: u32, issued: u64, done: u64) -> Command {
+pub fn command(device: u32, sector: u64, category: u32, issued: u64, done: u64) -> Command {
     Command {
         device,
         sector,
@@ -290,7 +296,7 @@ fn command(device: u32, sector: u64, category: u32, issued: u64, done: u64) -> C
     }
 }
 
-fn write(start_ns: u64, end_ns: u64) -> Operation {
+pub fn write(start_ns: u64, end_ns: u64) -> Operation {
     Operation {
         job: 0,
         thread: JOB,

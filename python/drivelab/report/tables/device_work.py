@@ -47,7 +47,10 @@ def device_work_table(traced: Sequence[TracedCombination]) -> Table | None:
         return None
     has_writes = any(one.explanation.work.get("device_writes") for one in found)
     # that a write costs no flush is an answer; that a read writes nothing is none
-    always = _OF_WRITES if has_writes else ()
+    always = set(_OF_WRITES) if has_writes else set()
+    if any(one.explanation.conduct.layers for one in found):
+        # a layer may not say what it made of them
+        always.discard("journal_writes")
     names = [name for name in WORK_NAMES if name in always or any(one.explanation.work.get(name) for one in found)]
     notes: list[str] = []
     rows = tuple(_row(one, names, notes) for one in found)
