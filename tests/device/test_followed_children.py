@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from drivelab.cli import main
+from drivelab.store.followed import open_followed
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
@@ -55,3 +56,26 @@ def test_children_that_end_at_once_write_files_that_their_parent_opened(
         # they go on where the one before stood
         assert [row["offset_bytes"] for row in written] == list(range(0, size * CHILDREN, size))
         assert len({row["process"] for row in written}) == CHILDREN
+
+
+# some children are seen as the shell that they are at first, and end before they are looked at again
+COPIES = 20
+SHELL = """
+sleep 2.2
+for number in $(seq $2); do
+    sh -c "sleep 0.06; exec dd if=/dev/zero of=$1/file$number bs=4k count=1 conv=fsync status=none" &
+    sleep 0.03
+done
+wait
+"""
+
+
+def test_a_call_is_told_of_the_program_that_made_it_and_not_of_the_one_before(
+    mounted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    program = ["sh", "-c", SHELL, "sh", str(mounted), str(COPIES)]
+    assert main.run(["explain", "--path", str(mounted), "--json", "--command", "--", *program]) == 0
+    stored = open_followed(Path(json.loads(capfd.readouterr().out)["directory"]))
+    synced = [row["thread"] for row in stored.calls().to_pylist() if row["call"] == "fsync"]
+    assert [stored.record.names[thread] for thread in synced] == ["dd"] * COPIES

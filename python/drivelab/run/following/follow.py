@@ -141,7 +141,7 @@ def follow(
         requests=requests,
         files=_all_files(files, recorded),
         processes=recorded.processes_of(files.processes),
-        names=recorded.names | files.names,
+        names=recorded.names_of(files.names),
         began_ns=began_ns,
         ended_ns=ended_ns,
         processor_wait_ns=waits.total_ns,

@@ -49,6 +49,10 @@ class RecordedCalls:
         pairs = told.group_by(["thread", "process"]).aggregate([])
         return dict(zip(pairs["thread"].to_pylist(), pairs["process"].to_pylist(), strict=True))
 
+    def names_of(self, looked_up: Mapping[int, str]) -> dict[int, str]:
+        """By thread its name: the kernel tells the last one, and a thread may have become another program meanwhile."""
+        return {**looked_up, **self.names}
+
     def processes_of(self, looked_up: Mapping[int, int]) -> dict[int, int]:
         """By thread its process, with those that were looked up, and those that ended before they were."""
         found = {**looked_up, **self.processes}
