@@ -18,14 +18,39 @@ READS = ("read", "pread64", "readv", "preadv", "preadv2", AIO_READ, *_RING_READS
 WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *RING_WRITES)
 SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs", *_RING_SYNCS.values())
 OPENS = ("open", "creat", "openat", "openat2")
+# what they return a descriptor of is no file
+NO_FILES = (
+    "socket",
+    "accept",
+    "accept4",
+    "eventfd2",
+    "epoll_create1",
+    "timerfd_create",
+    "signalfd4",
+    "inotify_init1",
+    "pidfd_open",
+)
 # from then on names are looked up from another directory
 CHANGE_DIRECTORY = "chdir"
-# from one that is not told, or names may mean other files than outside
-LEAVE_DIRECTORY = ("fchdir", "chroot", "pivot_root", "unshare", "setns")
+# ... from the one that a descriptor stands for
+CHANGE_TO_DESCRIPTOR = "fchdir"
+# names may mean other files than outside
+LEAVE_DIRECTORY = ("chroot", "pivot_root", "unshare", "setns")
 # by the name of a call, which of its arguments is a path
 PATHS_AT = {"open": 0, "creat": 0, CHANGE_DIRECTORY: 0, "openat": 1, "openat2": 1}
 # by the name of a call, which of its arguments has the flags
-FLAGS_AT = {"open": 1, "openat": 2, "dup3": 2}
+FLAGS_AT = {
+    "open": 1,
+    "openat": 2,
+    "dup3": 2,
+    "socket": 1,
+    "accept4": 3,
+    "eventfd2": 1,
+    "epoll_create1": 0,
+    "timerfd_create": 1,
+    "signalfd4": 3,
+    "inotify_init1": 0,
+}
 # calls with flags of their own, and some of these: RWF_DSYNC, RWF_SYNC, RWF_APPEND
 FLAGGED = ("preadv2", "pwritev2")
 MAKES_DURABLE, MAKES_SYNCED, APPENDS = 0x2, 0x4, 0x10
@@ -65,6 +90,8 @@ _X86_64 = {
     "msync": 26,
     "dup": 32,
     "dup2": 33,
+    "socket": 41,
+    "accept": 43,
     "execve": 59,
     "fcntl": 72,
     "fsync": 74,
@@ -78,6 +105,12 @@ _X86_64 = {
     "creat": 85,
     "io_submit": 209,
     "openat": 257,
+    "timerfd_create": 283,
+    "accept4": 288,
+    "signalfd4": 289,
+    "eventfd2": 290,
+    "epoll_create1": 291,
+    "inotify_init1": 294,
     "sync_file_range": 277,
     "dup3": 292,
     "preadv": 295,
@@ -87,14 +120,18 @@ _X86_64 = {
     "preadv2": 327,
     "pwritev2": 328,
     "io_uring_enter": 426,
+    "pidfd_open": 434,
     "close_range": 436,
     "openat2": 437,
 }
 _AARCH64 = {
     "io_submit": 2,
+    "eventfd2": 19,
+    "epoll_create1": 20,
     "dup": 23,
     "dup3": 24,
     "fcntl": 25,
+    "inotify_init1": 26,
     "pivot_root": 41,
     "chdir": 49,
     "fchdir": 50,
@@ -112,16 +149,22 @@ _AARCH64 = {
     "pwrite64": 68,
     "preadv": 69,
     "pwritev": 70,
+    "signalfd4": 74,
     "fsync": 82,
     "fdatasync": 83,
     "sync_file_range": 84,
+    "timerfd_create": 85,
+    "socket": 198,
+    "accept": 202,
     "execve": 221,
+    "accept4": 242,
     "msync": 227,
     "syncfs": 267,
     "execveat": 281,
     "preadv2": 286,
     "pwritev2": 287,
     "io_uring_enter": 426,
+    "pidfd_open": 434,
     "close_range": 436,
     "openat2": 437,
 }

@@ -17,6 +17,7 @@ from drivelab.model.system_calls import (
     EXECS,
     FLAGS_AT,
     IS_THREAD,
+    NO_FILES,
     OPENS,
     SHARES_FILES,
 )
@@ -28,7 +29,7 @@ _WORD = 0xFFFFFFFF
 _EVER = -(2**63)
 # after them a descriptor may stand for something else, or be closed by an exec; of fcntl after these commands
 CHANGING_COMMANDS = (*COPYING_COMMANDS, _SET_TO_BE_CLOSED)
-CHANGING = (*OPENS, *COPIES, *EXECS, "close", CLOSE_RANGE)
+CHANGING = (*OPENS, *NO_FILES, *COPIES, *EXECS, "close", CLOSE_RANGE)
 
 
 class SeenDescriptor(Protocol):
@@ -191,7 +192,7 @@ class Descriptors:
         table, call, result = self._table(row["process"]), row["call"], row["result"]
         descriptor, argument = row["argument_0"] & _WORD, row["argument_1"] & _WORD
         flags = row[f"argument_{FLAGS_AT[call]}"] if call in FLAGS_AT else 0
-        if call in OPENS:
+        if call in OPENS or call in NO_FILES:
             self._put(table, result, time_ns, self._opened(), is_closed=bool(flags & _O_CLOEXEC))
         elif call == "close":
             self._put(table, descriptor, time_ns, self._opened(table))

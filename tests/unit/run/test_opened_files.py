@@ -16,6 +16,7 @@ from drivelab.run.following.seen_file import SeenFile
 
 PARENT, THREAD, CHILD = 40, 41, 42
 NUMBERS = {"open": 2, "chdir": 80, "fchdir": 81, "unshare": 272, "creat": 85, "openat": 257, "openat2": 437, "read": 0}
+NUMBERS |= {"accept4": 288, "close": 3}
 OF_PROCESS = 2**32 - 100
 FORK = 17
 ENDED_NS = 10_000
@@ -28,7 +29,12 @@ def named(call: str, thread: int, at_ns: int, path: str, *arguments: int, result
     return row | {f"argument_{place}": word for place, word in enumerate(words)}, path
 
 
-def opened(directory: str | None, *calls: Named, forks: tuple[tuple[int, int, int, int], ...] = ()) -> list[SeenFile]:
+def opened(
+    directory: str | None,
+    *calls: Named,
+    forks: tuple[tuple[int, int, int, int], ...] = (),
+    seen: tuple[SeenFile, ...] = (),
+) -> list[SeenFile]:
     columns = {name: [row[at] for row in forks] for at, name in enumerate(("parent", "child", "time_ns", "flags"))}
     recorded = RecordedCalls(
         calls=pa.Table.from_pylist([row for row, _ in calls]),
@@ -39,7 +45,7 @@ def opened(directory: str | None, *calls: Named, forks: tuple[tuple[int, int, in
         paths={(row["thread"], row["start_ns"]): path for row, path in calls if path},
     )
     processes = {PARENT: PARENT, THREAD: PARENT, CHILD: CHILD}
-    return opened_files(recorded, NUMBERS, processes, {PARENT: directory}, ENDED_NS)
+    return opened_files(recorded, NUMBERS, processes, {PARENT: directory}, seen, ENDED_NS)
 
 
 def test_a_name_is_below_the_directory_in_which_its_process_is_then(tmp_path: Path) -> None:
@@ -60,6 +66,38 @@ def test_a_name_is_below_the_directory_in_which_its_process_is_then(tmp_path: Pa
     places = [(one.process, one.first_ns, os.path.relpath(one.path, tmp_path)) for one in found]
     first = [(PARENT, 2, "near"), (PARENT, 4, "below/near"), (CHILD, 7, "below/near")]
     assert places == [*first, (PARENT, 8, "near"), (PARENT, 10, "near")]
+
+
+def test_a_name_below_a_descriptor_is_below_the_directory_that_it_stands_for_then(tmp_path: Path) -> None:
+    looked_up = SeenFile(PARENT, 9, str(tmp_path / "seen"), "8:0", False, False, 0, 0)
+    found = opened(
+        "/",
+        named("openat", PARENT, 2, str(tmp_path), OF_PROCESS, 0, os.O_DIRECTORY, result=5),
+        named("openat", PARENT, 4, "below", 5, 0, os.O_DIRECTORY, result=6),
+        named("openat", THREAD, 6, "./file", 6, result=7),
+        named("openat", CHILD, 10, "file", 5, result=7),
+        named("close", PARENT, 12, "", 6, result=0),
+        named("openat", PARENT, 14, "lost", 6, result=7),
+        named("openat", PARENT, 16, "again", 5, 0, os.O_DIRECTORY, result=6),
+        named("openat", PARENT, 18, "file", 6, result=7),
+        named("openat", PARENT, 20, "file", 9, result=7),
+        named("fchdir", PARENT, 22, "", 6, result=0),
+        named("openat", PARENT, 24, "near", OF_PROCESS, result=7),
+        forks=((PARENT, CHILD, 8, FORK),),
+        seen=(looked_up,),
+    )
+    names = [os.path.normpath(os.path.relpath(one.path, tmp_path)) for one in found if one.descriptor == 7]
+    assert names == ["below/file", "file", "again/file", "seen/file", "again/near"]
+
+
+def test_a_directory_that_was_removed_names_nothing() -> None:
+    removed = SeenFile(PARENT, 9, "/srv/data (deleted)", "8:0", False, False, 0, 0)
+    assert opened("/", named("openat", PARENT, 20, "file", 9, result=7), seen=(removed,)) == []
+
+
+def test_what_is_accepted_and_the_like_is_no_file() -> None:
+    found = opened(None, named("accept4", THREAD, 1, "", 3, result=8), named("accept4", THREAD, 3, "", 3, result=-11))
+    assert [(one.process, one.descriptor, one.device, one.first_ns) for one in found] == [(PARENT, 8, "", 2)]
 
 
 @pytest.mark.parametrize(

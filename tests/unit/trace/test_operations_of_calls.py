@@ -162,6 +162,13 @@ def test_what_does_not_count_is_counted_by_its_reason() -> None:
     assert found.of_unknown_files == {"write": 1}
 
 
+def test_what_an_accepted_connection_is_given_is_no_call_of_an_unknown_file() -> None:
+    connection = SeenFile(PROCESS, 8, "accept4:", "", False, False, 110, 110, is_told=True)
+    calls = [call("accept4", 3, 100, 8), call("read", 8, 200, 40), call("close", 8, 300), call("read", 8, 400, 40)]
+    found = counted(calls, connection)
+    assert found.left_out == {"calls on sockets, pipes and the like": 1, FILE_UNKNOWN: 1}
+
+
 def test_a_sync_of_a_file_that_was_not_seen_counts_since_only_files_are_synced() -> None:
     found = counted([call("fsync", 9, 100), call("msync", 9, 200)], seen(9, "/later", 900), seen(9, "/a", 900))
     assert found.calls["file"].to_pylist() == ["/later", ""]

@@ -153,7 +153,7 @@ def follow(
 def _all_files(files: OpenFiles, recorded: RecordedCalls) -> tuple[SeenFile, ...]:
     """What was looked at, then what the calls that opened it tell, which is less."""
     numbers, processes = call_numbers(os.uname().machine), recorded.processes_of(files.processes)
-    opened = opened_files(recorded, numbers, processes, files.directories, time.monotonic_ns())
+    opened = opened_files(recorded, numbers, processes, files.directories, files.seen, time.monotonic_ns())
     return (*files.all_seen, *opened)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from drivelab.inventory.mounts import mount_of_name, read_mounts
-from drivelab.model.system_calls import CHANGE_DIRECTORY, FLAGS_AT, HAS_OWN_MOUNTS, LEAVE_DIRECTORY, OPENS
+from drivelab.model.system_calls import (
+    CHANGE_DIRECTORY,
+    CHANGE_TO_DESCRIPTOR,
+    FLAGS_AT,
+    HAS_OWN_MOUNTS,
+    LEAVE_DIRECTORY,
+    NO_FILES,
+    OPENS,
+)
 from drivelab.run.following.recorded_calls import RecordedCalls
 from drivelab.run.following.seen_file import SeenFile, device_of, look_at
-from drivelab.trace.descriptors import Start, starts_of
+from drivelab.trace.call_columns import CallTable
+from drivelab.trace.descriptors import Descriptors, Start, starts_of
+from drivelab.trace.file_positions import plain_path
 
 _PROC = Path("/proc")
 # stands for the directory of the process, where a call takes a descriptor of one (AT_FDCWD)
@@ -39,9 +50,10 @@ def opened_files(
     numbers: Mapping[str, int],
     processes: Mapping[int, int],
     directories: Mapping[int, str | None],
+    seen: Sequence[SeenFile],
     ended_ns: int,
 ) -> list[SeenFile]:
-    """What calls opened, in the order in which they did.
+    """What calls opened, in the order in which they did; sockets and the like, too, which are no files.
 
     Parameters
     ----------
@@ -53,37 +65,49 @@ def opened_files(
         The process of each thread.
     directories : mapping of int to str or None
         Of the processes that were there at the beginning, from where each looked up names then.
+    seen : sequence of SeenFile
+        What descriptors stood for when they were looked up: names may be below them.
     ended_ns : int
         Now: sizes are looked at only now.
 
     Notes
     -----
-    A name is left out where it is one below a descriptor, or below a directory that
-    nobody knows; so is what has no name.
+    A name is left out where it is below a directory that nobody knows; so is what has no name.
     """
-    if not recorded.paths:
-        return []
     where = dict(directories)
     places = _Places(ended_ns)
+    opened = _OpenDirectories(recorded, numbers, processes, seen)
     found = []
     for event in _in_order(recorded, numbers, processes):
         if isinstance(event, Start):
             where[event.child] = None if event.flags & HAS_OWN_MOUNTS else where.get(event.parent)
             continue
-        process, path = event["process"], recorded.paths.get((event["thread"], event["start_ns"]), "")
+        process, call = event["process"], event["call"]
+        if call in NO_FILES:
+            found.append(_no_file(event))
+            continue
+        path = recorded.paths.get((event["thread"], event["start_ns"]), "")
         base = where.get(process)
+        if base is not None and _is_below(event, path):
+            base = opened.name_of(event)
         name = os.path.join(base, path) if base is not None and path else None
-        if event["call"] in (CHANGE_DIRECTORY, *LEAVE_DIRECTORY):
-            where[process] = name if event["call"] == CHANGE_DIRECTORY else None
-        elif name is not None and _is_named(event, path):
+        if call in LEAVE_DIRECTORY:
+            where[process] = None
+        elif call == CHANGE_TO_DESCRIPTOR:
+            where[process] = base
+        elif call == CHANGE_DIRECTORY:
+            where[process] = name
+        elif name is not None and _flags(event) & os.O_TMPFILE != os.O_TMPFILE:
             found.append(places.opened(event, name))
+            opened.note(event, found[-1])
     return found
 
 
 def _in_order(
     recorded: RecordedCalls, numbers: Mapping[str, int], processes: Mapping[int, int]
 ) -> Iterator[Start | dict[str, Any]]:
-    names = {numbers[name]: name for name in (*OPENS, CHANGE_DIRECTORY, *LEAVE_DIRECTORY) if name in numbers}
+    told = (*OPENS, *NO_FILES, CHANGE_DIRECTORY, CHANGE_TO_DESCRIPTOR, *LEAVE_DIRECTORY)
+    names = {numbers[name]: name for name in told if name in numbers}
     wanted = pc.is_in(recorded.calls["number"].cast(pa.int64()), pa.array(list(names), pa.int64()))
     rows = recorded.calls.filter(pc.and_(wanted, pc.greater_equal(recorded.calls["result"], 0))).to_pylist()
     for row in rows:
@@ -93,10 +117,54 @@ def _in_order(
     yield from (event for _, event in sorted(events, key=lambda one: one[0]))
 
 
-def _is_named(row: Mapping[str, Any], path: str) -> bool:
-    """Whether what was opened has a name (not O_TMPFILE), and one that is below no descriptor."""
-    is_below = row["call"].startswith("openat") and row["argument_0"] % _WORD != _OF_PROCESS % _WORD
-    return (path.startswith("/") or not is_below) and _flags(row) & os.O_TMPFILE != os.O_TMPFILE
+def _is_below(row: Mapping[str, Any], path: str) -> bool:
+    """Whether a call means what is below a descriptor of its own, or that itself."""
+    if row["call"] == CHANGE_TO_DESCRIPTOR:
+        return True
+    is_relative = row["call"].startswith("openat") and not path.startswith("/")
+    return is_relative and row["argument_0"] % _WORD != _OF_PROCESS % _WORD
+
+
+def _no_file(row: Mapping[str, Any]) -> SeenFile:
+    process, descriptor, opened_ns = row["process"], row["result"], row["end_ns"]
+    return SeenFile(process, descriptor, f"{row['call']}:", "", False, False, opened_ns, opened_ns, is_told=True)
+
+
+class _OpenDirectories:
+    """Tells which directory a descriptor stood for: by the names that it was opened by, or by what was looked up."""
+
+    def __init__(
+        self,
+        recorded: RecordedCalls,
+        numbers: Mapping[str, int],
+        processes: Mapping[int, int],
+        seen: Sequence[SeenFile],
+    ) -> None:
+        self._seen = seen
+        self._of_calls = recorded, numbers, processes
+        self._names: dict[int, str] = {}
+        self._noted: list[tuple[int, int, int, str]] = []
+
+    def note(self, row: Mapping[str, Any], file: SeenFile) -> None:
+        """Remember what a call opened, where that may be a directory."""
+        if file.kind != "file":
+            self._noted.append((row["process"], row["result"], row["end_ns"], file.path))
+
+    def name_of(self, row: Mapping[str, Any]) -> str | None:
+        """Of the directory that a call's descriptor stood for; None where nobody knows, or it was removed."""
+        for process, descriptor, time_ns, path in self._noted:
+            self._names[self._descriptors.spans(process, descriptor).at(time_ns)[1]] = path
+        self._noted.clear()
+        number, opened = self._descriptors.spans(row["process"], row["argument_0"] % _WORD).at(row["start_ns"])
+        name = self._names.get(opened) or (self._seen[number - 1].path if number else "")
+        return name if name.startswith("/") and plain_path(name) == name else None
+
+    @cached_property
+    def _descriptors(self) -> Descriptors:
+        # most programs name no file below a descriptor, and need none of this
+        recorded, numbers, processes = self._of_calls
+        changes = CallTable(recorded.calls, numbers, processes).changes()
+        return Descriptors(self._seen, changes, starts_of(recorded.forks, processes))
 
 
 class _Places:
