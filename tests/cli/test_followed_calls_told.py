@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -56,3 +57,19 @@ def test_durable_writes_have_a_row_of_their_own(kept: Path, capsys: pytest.Captu
     found = json.loads(told(capsys, "explain", NAME, "--json"))
     counts = {one["call"]: one["count"] for one in found["calls"]}
     assert counts == {"durable write": 10, "fdatasync": 40, "write": len(writes) - 10}
+
+
+def test_the_process_that_was_at_the_drive_longest_is_named_also_where_the_path_is_long(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = pq.read_table(kept / "calls.parquet").to_pylist()
+    for row in rows:
+        row["file"] = f"/srv/{'databases/' * 10}0000000000000001.wal"
+    pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(kept / "calls.parquet")), kept / "calls.parquet")
+    screen = told(capsys, "explain", NAME)
+    stories = re.findall(r"(?m)^\S+ [um]s fdatasync by python3 .*\n.*$", screen)
+    assert len(stories) == 3
+    for one in stories:
+        assert re.search(r"0001\.wal: .*; at the drive meanwhile: \S.*? \d+(\.\d+)? [um]s", " ".join(one.split())), one
+    whole = " ".join(told(capsys, "explain", NAME, "--details").split())
+    assert "databases/" * 10 in whole.replace(" ", "")

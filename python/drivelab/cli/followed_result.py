@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from drivelab.analyse.followed_calls import neighbour
+from drivelab.analyse.followed_calls import SlowCall, neighbour
 from drivelab.answers.followed import FollowedAnswer
 from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.report.content import TracedCombination
@@ -42,13 +42,15 @@ from drivelab.report.tables.parts import parts_table
 from drivelab.report.tables.table import Table
 from drivelab.report.tables.trace_conduct import trace_conduct_table
 from drivelab.report.terminal.clean_text import terminal_text
-from drivelab.report.terminal.wrapped import GAP, table_lines, wrapped
+from drivelab.report.terminal.wrapped import GAP, both_ends, table_lines, wrapped
 from drivelab.store.followed import CALLS
 from drivelab.streams import make_console
 from drivelab.trace.operations_of_calls import REGISTERED, SUBMISSIONS
 
 SCHEMA = 1
 _STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _SCREEN_LINES = 3, 2, 5, 30
+# of a file that has less room nothing could be told apart
+_FILE_MIN = 20
 _QUESTION = "Where does the time of this program go?"
 # a share of its calls that is not followed, from which the answer says so itself
 _BESIDE_TOLD_FROM = 0.1
@@ -213,16 +215,29 @@ def _table_within(table: Table, width: int, plain: bool) -> list[str]:
     return [f"{line}{GAP}{terminal_text(end, plain)}" for line, end in zip(numbers, ends, strict=True)]
 
 
-def _stories(found: FollowedAnswer, first: int | None = None, most: int = STORY_PROCESSES) -> list[str]:
+def _stories(found: FollowedAnswer) -> list[str]:
     """The slowest calls, a line each; none where nobody knows where their time went."""
-    names = found.record.names
-    known = () if found.refusal else found.slowest[:first]
-    return [story(one, names.get(one.thread, found.record.program), most) for one in known]
+    return [story(one, _who(found, one)) for one in _told_slowest(found)]
 
 
 def _short_stories(found: FollowedAnswer, width: int, plain: bool) -> Iterator[list[str]]:
-    """The first of them, each with as many processes as there is room for in a few lines."""
-    by_most = [_stories(found, _STORIES_IN_TERMINAL, most) for most in range(STORY_PROCESSES, -1, -1)]
-    for texts in zip(*by_most, strict=True):
-        wraps = [wrapped(text, width, plain) for text in texts]
-        yield next((lines for lines in wraps if len(lines) <= _STORY_LINES), wraps[-1])
+    """The first of them, each in a few lines: fewer processes have room there, but one, and then less of the file."""
+    for slow in _told_slowest(found)[:_STORIES_IN_TERMINAL]:
+        by_most = [(slow, most) for most in range(STORY_PROCESSES, 0, -1)]
+        rooms = range(len(slow.file) - 1, _FILE_MIN, -1)
+        by_file = ((replace(slow, file=both_ends(slow.file, room, plain)), 1) for room in rooms)
+        wraps: Iterator[list[str]] = (
+            wrapped(story(one, _who(found, slow), most), width, plain) for one, most in chain(by_most, by_file)
+        )
+        for lines in wraps:
+            if len(lines) <= _STORY_LINES:
+                break
+        yield lines
+
+
+def _told_slowest(found: FollowedAnswer) -> Sequence[SlowCall]:
+    return () if found.refusal else found.slowest
+
+
+def _who(found: FollowedAnswer, slow: SlowCall) -> str:
+    return found.record.names.get(slow.thread, found.record.program)

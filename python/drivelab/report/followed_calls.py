@@ -262,7 +262,7 @@ def story(slow: Any, name: str, most: int = STORY_PROCESSES) -> str:
         return f"{told}; nothing of it went to the drive"
     named = [f"{who} {latency_text(time)}" for who, time in slow.at_drive_ns.items()][:most]
     if more := len(slow.at_drive_ns) - len(named):
-        named.append(f"{more} more" if named else f"{more} process{'es' * (more > 1)}")
+        named.append(f"{more} more")
     return f"{told}; at the drive meanwhile: {names_in_words(named)}" if named else f"{told}; nothing was at the drive"
 
 

@@ -143,7 +143,6 @@ def test_who_was_at_the_drive_is_told_of_a_call_that_went_there_and_of_no_other(
     [
         (3, "at the drive meanwhile: a 9.00 ms, b 8.00 ms, c 7.00 ms and 1 more"),
         (1, "at the drive meanwhile: a 9.00 ms and 3 more"),
-        (0, "at the drive meanwhile: 4 processes"),
     ],
 )
 def test_processes_that_have_no_room_are_counted(most: int, words: str) -> None:
