@@ -50,6 +50,27 @@ def test_what_cannot_be_followed_is_refused(
     assert not list(drivelab.runs.glob("*-followed-*"))
 
 
+@pytest.mark.provokes("R445")
+def test_a_program_that_did_no_io_on_the_disk_is_sent_to_no_other(drivelab: Drivelab, mounted: Path) -> None:
+    # it reads its libraries, for which it hardly waits
+    answer = drivelab.run("explain", "--path", str(mounted), "--command", "--", "sh", "-c", "sleep 0.3; exit 7")
+    assert answer.returncode == 4
+    assert "sh made no call on loop" in answer.stderr
+    assert "--path /" not in answer.stderr
+
+
+@pytest.mark.provokes("R445")
+@pytest.mark.needs_tool("fio")
+def test_requests_whose_file_is_not_told_may_be_of_the_disk(drivelab: Drivelab, mounted: Path, tmp_path: Path) -> None:
+    fio = ["fio", "--name=x", f"--directory={mounted}", "--size=4M", "--nrfiles=3", "--rw=randread", "--direct=1"]
+    fio += ["--ioengine=io_uring", "--registerfiles", "--sqthread_poll", "--number_ios=50", f"--output={tmp_path}/told"]
+    subprocess.run(fio, check=True)
+    answer = drivelab.run("explain", "--path", str(mounted), "--command", "--", *fio)
+    assert answer.returncode == 4
+    assert "that could be explained: 50 requests of io_uring on registered files" in answer.stderr
+    assert "--path /" not in answer.stderr
+
+
 @pytest.mark.provokes("R442")
 def test_a_thread_is_refused_and_its_process_named(drivelab: Drivelab) -> None:
     script = (

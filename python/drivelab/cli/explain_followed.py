@@ -29,7 +29,7 @@ from drivelab.cli.page import write_page
 from drivelab.cli.workload_arguments import located
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
-from drivelab.model.system_calls import call_numbers
+from drivelab.model.system_calls import FILE_UNKNOWN, call_numbers
 from drivelab.model.target import TargetFacts
 from drivelab.model.trace import TraceConduct
 from drivelab.model.units import parse_duration_ns
@@ -62,13 +62,22 @@ from drivelab.store.followed import (
 from drivelab.store.layout import default_parent
 from drivelab.trace.file_positions import plain_path
 from drivelab.trace.join import JoinedTrace, join_trace
-from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
+from drivelab.trace.operations_of_calls import (
+    ELSEWHERE,
+    REGISTERED,
+    SUBMISSIONS,
+    FollowedCalls,
+    operations_of_calls,
+    with_submissions,
+)
 from drivelab.trace.submissions import polled_requests
 
 # options that say something of a program that is followed; all others are of I/O that drivelab makes itself
 _OF_FOLLOWED = ("what", "pid", "path", "container", "is_command", "over", "runtime", "out", "details", "as_json")
 # which take a second or two
 _JOINING_TOLD_FROM = 100_000
+# of the time of following; what is less, as loading a program takes, it did not wait for
+_ELSEWHERE_FROM = 0.05
 _OF_STORED = ("what", "over", "details", "as_json")
 _OF_BOTH = ("what", "as_json")
 
@@ -276,7 +285,7 @@ def _kept(
         counted = with_submissions(counted, join(counted.operations, []).events)
     elsewhere_ns, elsewhere_path = max(_on_disks(counted), default=(0, ""))
     if not counted.operations.num_rows:
-        raise _no_call(name, followed.disk, counted, elsewhere_path)
+        raise _no_call(name, followed, counted.left_out, elsewhere_ns, elsewhere_path)
     joined = join(counted.operations, layers)
     rows = joined.operations
     for column in counted.calls.column_names:
@@ -320,12 +329,23 @@ def _on_disks(counted: FollowedCalls) -> Iterator[tuple[int, str]]:
     return (told for device, told in counted.elsewhere.items() if disk_of_number(device))
 
 
-def _no_call(name: str, disk: str, counted: FollowedCalls, elsewhere_path: str) -> DrivelabError:
-    left_out = ", ".join(f"{count} {reason}" for reason, count in counted.left_out.items()) or "no call at all"
-    what = f"{name} made no call on {disk} that could be explained: {left_out}"
+def _no_call(
+    name: str, followed: Followed, left_out: Mapping[str, int], elsewhere_ns: int, elsewhere_path: str
+) -> DrivelabError:
+    disk, is_waited_for = followed.disk, elsewhere_ns >= _ELSEWHERE_FROM * (followed.ended_ns - followed.began_ns)
+    untold = {reason: left_out[reason] for reason in (SUBMISSIONS, REGISTERED, FILE_UNKNOWN) if reason in left_out}
+    # of unknown files are a few of every program
+    if untold.keys() == {FILE_UNKNOWN} and untold[FILE_UNKNOWN] < left_out.get(ELSEWHERE, 0):
+        untold = {}
+    told = ", ".join(f"{count} {reason}" for reason, count in (untold or left_out).items()) or "no call at all"
+    if untold:
+        do = "have it name files by descriptors, without registering them with the ring" if REGISTERED in untold else ""
+        return DrivelabError(
+            "R445", f"{name} made no call on {disk} that could be explained: {told}", where=disk, do=do
+        )
     place = shlex.quote(os.path.dirname(elsewhere_path))
-    do = f"follow it on the disk of the files that it waited for: --path {place}" if elsewhere_path else ""
-    return DrivelabError("R445", what, where=disk, do=do)
+    do = f"follow it on the disk of the files that it waited for: --path {place}" if is_waited_for else ""
+    return DrivelabError("R445", f"{name} made no call on {disk}: {told}", where=disk, do=do)
 
 
 def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple[str, FollowedFile]]:
