@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from drivelab.cli import main
-from drivelab.model.trace import OPERATION_NAMES
+from drivelab.model.trace import OPERATION_NAMES, PARTS
 from drivelab.trace.operations_of_calls import ELSEWHERE
 
 WRITER = Path(__file__).resolve().parents[1] / "golden" / "followed" / "writer"
@@ -73,3 +73,33 @@ def test_the_process_that_was_at_the_drive_longest_is_named_also_where_the_path_
         assert re.search(r"0001\.wal: .*; at the drive meanwhile: \S.*? \d+(\.\d+)? [um]s", " ".join(one.split())), one
     whole = " ".join(told(capsys, "explain", NAME, "--details").split())
     assert "databases/" * 10 in whole.replace(" ", "")
+
+
+def test_of_several_programs_it_is_told_which_waits_for_what(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = pq.read_table(kept / "calls.parquet").to_pylist()
+    syncs = [row for row in rows if row["call"] == "fdatasync"]
+    started, child = 4_000_001, 4_000_002
+    for row in syncs[:30]:
+        row |= {"process": child, "latency_ns": 3_000_000}
+        row["fs_in_ns"] += row["latency_ns"] - sum(row[f"{part}_ns"] for part in PARTS)
+    pq.write_table(pa.Table.from_pylist(rows, pq.read_schema(kept / "calls.parquet")), kept / "calls.parquet")
+    record = json.loads((kept / "followed.json").read_text())
+    assert "By program" not in told(capsys, "explain", NAME)
+    record["names"] |= {str(started): "etcd", str(child): "worker"}
+    record |= {"program": "python3+etcd", "parents": {str(child): started, str(started): child}}
+    (kept / "followed.json").write_text(json.dumps(record))
+    whole = " ".join(told(capsys, "explain", NAME).split())
+    (etcd,) = re.findall(r"By program, of the time in calls: python3 .* and etcd (\d+ % \(.*?\))", whole)
+    assert etcd.endswith("(most in 30 fdatasync calls of 3.00 ms at the median)")
+
+
+def test_requests_that_a_polling_thread_took_are_told_on_the_first_screen(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = json.loads((kept / "followed.json").read_text())
+    words = "40 requests of io_uring were taken from the ring by a polling thread (SQPOLL)"
+    assert words not in " ".join(told(capsys, "explain", NAME, "--details").split())
+    record["calls_trace"]["polled_requests"] = 40
+    (kept / "followed.json").write_text(json.dumps(record))
+    assert words in " ".join(told(capsys, "explain", NAME).split())
+    assert words in json.loads(told(capsys, "explain", NAME, "--json"))["remarks"][0]

@@ -360,8 +360,9 @@ def test_joining_many_calls_is_told_and_an_interruption_leaves_nothing(drivelab:
     following = drivelab.start("explain", "--path", str(mounted), "--command", "--", sys.executable, "-c", reads)
     wait_for_line(following, "joining 300 ")
     following.send_signal(signal.SIGINT)
-    following.communicate()
+    told = following.communicate()[1]
     assert following.returncode == 128 + signal.SIGINT
+    assert re.search(r"interrupted while joining 300 \d+ calls .*: nothing is kept", told)
     assert list(drivelab.runs.iterdir()) == []
 
 
@@ -379,8 +380,7 @@ def test_nothing_is_left_after_a_kill(drivelab: Drivelab, mounted: Path) -> None
     wait_for_line(following, "following ")
     following.kill()
     following.communicate()
-    restored = drivelab.run("restore")
-    assert restored.returncode == 0, restored.stderr
+    assert (restored := drivelab.run("restore")).returncode == 0, restored.stderr
     assert instances_left() == []
     writer.communicate("go\nend\n")
     assert writer.returncode == 0

@@ -10,10 +10,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from device.program import Drivelab, wait_for_line
+from drivelab.cli import main
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
@@ -87,3 +89,16 @@ def test_a_kill_keeps_what_was_recorded_also_where_it_comes_twice_at_once(
         found = json.loads(out)
         assert Path(found["report"]).is_file()
         assert found["calls"]
+
+
+def test_who_interrupts_the_making_of_a_page_is_told_that_the_recording_is_kept(
+    mounted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr("drivelab.cli.explain_followed.write_page", Mock(side_effect=KeyboardInterrupt))
+    program = ["dd", "if=/dev/zero", f"of={mounted}/file", "bs=4k", "count=1", "conv=fsync"]
+    assert main.run(["explain", "--path", str(mounted), "--command", "--", *program]) == 128 + signal.SIGINT
+    (directory,) = (tmp_path / "runs").iterdir()
+    assert f"the recording is kept; to see it: drivelab explain {directory}" in capfd.readouterr().err
+    assert main.run(["explain", str(directory)]) == 0
+    assert "dd's only fsync call" in capfd.readouterr().out

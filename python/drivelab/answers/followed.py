@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -30,11 +30,14 @@ class AllCalls:
     ----------
     parts_ns : mapping of Part to int
         Where the time of all of them together went; of layers nothing.
+    slowest : (str, int)
+        The slowest of them, and how long it took, in ns.
     """
 
     count: int
     time_ns: int
     parts_ns: Mapping[Part, int]
+    slowest: tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +97,34 @@ class FollowedAnswer:
         """For how long calls were recorded: until memory was full, otherwise for all the time of following."""
         return _recorded_until_ns(self.record)
 
+    @property
+    def by_program(self) -> Mapping[str, Sequence[CallSummary]]:
+        """The same calls by each of several programs that were asked for; empty where it was one."""
+        record = self.record
+        programs = record.program.split("+")
+        if len(programs) < 2 or not set(programs) <= set(record.names.values()):
+            return {}
+        processes = pc.unique(self.calls["process"])
+        names = pa.array([_program_of(process, record, programs) for process in processes.to_pylist()])
+        found = {}
+        for program in programs:
+            is_of = pc.is_in(self.calls["process"], processes.filter(pc.equal(names, program)))
+            found[program] = call_summaries(self.calls.filter(is_of), self.recorded_until_ns)
+        return found
+
     def explanation_of_call(self, call: str) -> Explanation:
         """Where the time of the calls of one name went, and what they made the drive do."""
         rows = self.calls.filter(pc.equal(self.calls["call"], call))
         return next(_explanations(self.record, rows))
+
+
+def _program_of(process: int, record: FollowedRecord, programs: Collection[str]) -> str:
+    """Which of some programs a process is, or was started by; empty for none of them."""
+    line = [process]
+    # a number may have been given twice
+    while (parent := record.parents.get(line[-1], process)) not in line:
+        line.append(parent)
+    return next((name for one in line if (name := record.names.get(one, "")) in programs), "")
 
 
 def _recorded_until_ns(record: FollowedRecord) -> int:
@@ -117,8 +144,9 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
         Only of calls that take longer is anything told, but how many there are of all.
     """
     parts_ns = {part: _sum(calls, f"{part}_ns") for part in PARTS}
-    every = AllCalls(calls.num_rows, _sum(calls, "latency_ns"), parts_ns)
-    calls = named_by_durability(calls.filter(pc.greater(calls["latency_ns"], over_ns)) if over_ns else calls)
+    calls = named_by_durability(calls)
+    every = AllCalls(calls.num_rows, _sum(calls, "latency_ns"), parts_ns, _slowest(calls))
+    calls = calls.filter(pc.greater(calls["latency_ns"], over_ns)) if over_ns else calls
     at_work = at_drive(calls, events, frozenset(record.threads))
     awaited = pc.is_in(calls["operation"], pa.array(map(OPERATION_NAMES.index, _SYNCS), calls["operation"].type))
     is_awaited = awaited.to_numpy()
@@ -179,6 +207,12 @@ def _share_of_time(calls: pa.Table, operation: str) -> float:
 
 def _sum(calls: pa.Table, name: str) -> int:
     return pc.sum(calls[name]).as_py() or 0
+
+
+def _slowest(calls: pa.Table) -> tuple[str, int]:
+    slowest_ns = pc.max(calls["latency_ns"]).as_py() or 0
+    names = calls.filter(pc.equal(calls["latency_ns"], slowest_ns))["call"].to_pylist()
+    return (names[0] if names else "", slowest_ns)
 
 
 def _pass_of(record: FollowedRecord, calls: pa.Table, operation: str) -> list[TracedPass]:

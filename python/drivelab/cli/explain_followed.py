@@ -123,13 +123,23 @@ def explain_followed(options: ExplainOptions) -> int:
                 # what a command prints would be drawn over
                 shown=shown if command is None else None,
             )
-        _tell_of_joining(followed)
-        found = _kept(name, facts, followed, began, directory, over_ns)
+        joining = _joining(followed)
+        try:
+            found = _kept(name, facts, followed, began, directory, over_ns)
+        except KeyboardInterrupt:
+            print(f"interrupted while {joining}: nothing is kept", file=sys.stderr)
+            raise
     except (DrivelabError, KeyboardInterrupt):
         # nothing in it answers anything, and it is this command's own
         shutil.rmtree(directory, ignore_errors=True)
         raise
-    status = _show(found, directory, write_page(followed_joint(found), directory / FILE_NAME), options)
+    try:
+        status = _show(found, directory, write_page(followed_joint(found), directory / FILE_NAME), options)
+    except KeyboardInterrupt:
+        kept = shlex.quote(str(directory))
+        told = f"the recording is kept; to see it: drivelab explain {kept}; its page: drivelab report {kept}"
+        print(f"interrupted while the page was made: {told}", file=sys.stderr)
+        raise
     # Ctrl-C is how one that was given no time is meant to end
     return status if stop.signal_number in (0, signal.SIGINT) else stop.exit_code
 
@@ -243,13 +253,14 @@ def _name_of_processes(pids: Sequence[int]) -> str:
     return "+".join(dict.fromkeys(map(name_of, pids)))
 
 
-def _tell_of_joining(followed: Followed) -> None:
-    """Say that many calls take a while, and that they are not stored before."""
+def _joining(followed: Followed) -> str:
+    """What is done with the calls now, which is not stored before; where they are many that is said at once."""
     count = followed.calls.calls.num_rows
+    counted = terminal_text(count_text(count), plain=True)
+    told = f"joining {counted} calls with the commands of {followed.disk}"
     if count >= _JOINING_TOLD_FROM:
-        counted = terminal_text(count_text(count), plain=True)
-        told = f"joining {counted} calls with the commands of {followed.disk}; Ctrl-C gives them up, and keeps nothing"
-        print(told, file=sys.stderr, flush=True)
+        print(f"{told}; Ctrl-C gives them up, and keeps nothing", file=sys.stderr, flush=True)
+    return told
 
 
 def _kept(

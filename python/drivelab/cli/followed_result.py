@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,14 @@ from drivelab.report.followed_calls import (
     over_words,
     part_meanings,
     processor_words,
+    program_words,
     recorded_words,
     recording_words,
     slowest_table,
     story,
 )
 from drivelab.report.joint import Joint
-from drivelab.report.numerals import count_text, latency_text
+from drivelab.report.numerals import latency_text
 from drivelab.report.parts_of_text import parts_within
 from drivelab.report.sentences.explanation import asked_of_drive
 from drivelab.report.tables.call_numbers import BY_NAME, SINGLE, call_numbers
@@ -85,7 +86,9 @@ def answer_words(found: FollowedAnswer) -> str:
     """Where the time went, in one sentence."""
     recorded = recorded_words(found.recorded_share, found.recorded_until_ns, found.record.duration_ns)
     every = found.every
-    over = over_words(found.summaries, found.over_ns, every.count, every.time_ns) if found.over_ns else ""
+    over = ""
+    if found.over_ns:
+        over = over_words(found.summaries, found.over_ns, every.count, every.time_ns, every.slowest)
     return answer(found.record.program, found.summaries, found.refusal, recorded, over)
 
 
@@ -97,7 +100,7 @@ def _first(found: FollowedAnswer) -> list[str]:
         neighbour_words(*neighbour(found.at_drive_ns, 0 if found.refusal else found.sync_wait_ns)),
         processor_words(record.processor_wait_ns, record.duration_ns, software_ns, len(record.threads)),
     )
-    told = [answer_words(found), *filter(None, causes)]
+    told = [answer_words(found), *filter(None, (program_words(found.by_program), *causes))]
     if work := _work(found):
         told.append(work)
     followed = found.every.count
@@ -135,12 +138,7 @@ def _left_out(found: FollowedAnswer, *, details: bool = True) -> list[str]:
     left_out = dict(record.left_out)
     if not details and not is_told_of_unknown(left_out.get(FILE_UNKNOWN, 0), found.every.count):
         left_out.pop(FILE_UNKNOWN, None)
-    told = list(left_out_lines(left_out, record.unpaired_calls, record.lost_events, record.of_unknown_files))
-    polled = record.calls_trace.get("polled_requests", 0)
-    if polled:
-        taken = f"{count_text(polled)} requests of io_uring were taken from the ring by a polling thread (SQPOLL)"
-        told.append(f"{taken}: how long they had waited in it is not known.")
-    return told
+    return list(left_out_lines(left_out, record.unpaired_calls, record.lost_events, record.of_unknown_files))
 
 
 def _by_time(times: Mapping[str, int]) -> Sequence[tuple[str, int]]:
@@ -189,7 +187,9 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     # two more lines say where all of it is
     room = _SCREEN_LINES - len(lines) - len(stories) - 2
     lines += chain.from_iterable(remarks if details else _within(remarks, room))
-    print("\n".join([*lines, *stories]))
+    told_lines = ["", *lines, *stories]
+    # what has nothing to tell leaves no empty line
+    print("\n".join(line for before, line in pairwise(told_lines) if line or before))
     if page is not None:
         print(f"report: {page}")
     print(f"calls:  {directory / CALLS}")

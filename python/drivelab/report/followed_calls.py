@@ -122,6 +122,29 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded:
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
 
 
+def program_words(by_program: Mapping[str, Sequence[Summary]]) -> str:
+    """Which of several programs waited for what; empty for one alone.
+
+    Parameters
+    ----------
+    by_program : mapping of str to sequence of Summary
+        By program its calls.
+    """
+    if len(by_program) < 2:
+        return ""
+    whole = sum(one.time_ns for summaries in by_program.values() for one in summaries) or 1
+    told = []
+    for name, summaries in by_program.items():
+        share = 100 * sum(one.time_ns for one in summaries) / whole
+        main = main_call(summaries)
+        if main is None:
+            told.append(f"{name} made none")
+            continue
+        called = f"{count_text(main.count)} {main.call} calls of {latency_text(main.p50_ns)} at the median"
+        told.append(f"{name} {share:.0f} % (most in {called})")
+    return f"By program, of the time in calls: {names_in_words(told)}."
+
+
 def recorded_words(share: float, until_ns: int, duration_ns: int) -> str:
     """How an answer begins that is about a part of the calls; empty where none was lost.
 
@@ -186,7 +209,7 @@ def where(parts_ns: Mapping[Part, int]) -> str:
     )
 
 
-def over_words(summaries: Sequence[Summary], over_ns: int, count: int, time_ns: int) -> str:
+def over_words(summaries: Sequence[Summary], over_ns: int, count: int, time_ns: int, slowest: tuple[str, int]) -> str:
     """How many of all calls took longer than somebody asked about, and how much of the time they are.
 
     Parameters
@@ -195,11 +218,16 @@ def over_words(summaries: Sequence[Summary], over_ns: int, count: int, time_ns: 
         Those that took longer.
     count, time_ns : int
         How many calls there are in all, and how long they took together.
+    slowest : (str, int)
+        The slowest of all, and how long it took, in ns.
     """
     slow = sum(one.count for one in summaries)
     share = 100 * sum(one.time_ns for one in summaries) / max(1, time_ns)
     counted = f"{count_text(slow)} of {count_text(count)} calls took longer than {latency_text(over_ns)}"
-    return f"{counted}: {share:.0f} % of the time." if slow else f"{counted}."
+    if slow:
+        return f"{counted}: {share:.0f} % of the time."
+    call, slowest_ns = slowest
+    return f"{counted}; the slowest, of {call}, took {latency_text(slowest_ns)}." if call else f"{counted}."
 
 
 def part_meanings(summaries: Sequence[Summary], layers: Sequence[str] = ()) -> Iterator[str]:
@@ -323,6 +351,9 @@ def recording_words(trace: Mapping[str, Any]) -> Iterator[str]:
     if threads := trace.get("threads_not_followed", 0):
         told = "1 thread was" if threads == 1 else f"{count_text(threads)} threads were"
         yield f"{told} not followed, since the kernel had no room for more: their calls are missing."
+    if polled := trace.get("polled_requests", 0):
+        taken = "1 request of io_uring was" if polled == 1 else f"{count_text(polled)} requests of io_uring were"
+        yield f"{taken} taken from the ring by a polling thread (SQPOLL): waiting for it is not counted in their time."
     if calls := trace.get("calls_of_32_bits", 0):
         told = "1 call of 32 bits was" if calls == 1 else f"{count_text(calls)} calls of 32 bits were"
         yield f"{told} not recorded."

@@ -117,12 +117,14 @@ def test_what_several_threads_waited_together_is_not_set_against_the_time_that_p
 
 def test_how_many_calls_took_longer_than_asked_is_told_with_their_share_of_the_time() -> None:
     slow = [replace(summary("fsync", flush=18_000_000), count=3), replace(summary("write", fs_in=6_000_000), count=1)]
-    told = plain(over_words(slow, 5_000_000, 100, 120_000_000))
+    told = plain(over_words(slow, 5_000_000, 100, 120_000_000, ("fsync", 9_000_000)))
     assert told == "4 of 100 calls took longer than 5.00 ms: 20 % of the time."
     whole = plain(answer("etcd", slow, over=told))
     assert whole.startswith(f"{told} Of these, etcd's 3 fsync calls (75 % of their time) took 1.00 ms")
-    none = plain(over_words([], 9_000_000, 100, 120_000_000))
-    assert answer("etcd", [], over=none) == none == "0 of 100 calls took longer than 9.00 ms."
+    none = plain(over_words([], 9_000_000, 100, 120_000_000, ("fsync", 8_000_000)))
+    assert answer("etcd", [], over=none) == none
+    assert none == "0 of 100 calls took longer than 9.00 ms; the slowest, of fsync, took 8.00 ms."
+    assert plain(over_words([], 9_000_000, 0, 0, ("", 0))) == "0 of 0 calls took longer than 9.00 ms."
 
 
 def slow_call(*processes: str, **parts: int) -> SlowCall:
