@@ -13,7 +13,7 @@ import pytest
 
 from drivelab.cli.main import run
 from drivelab.model.errors import DrivelabError
-from drivelab.state.working_files import undo_working_files, undo_working_tree
+from drivelab.state.working_files import undo_empty_directory, undo_working_files, undo_working_tree
 
 PREFIX = ".drivelab-check-123-456-"
 
@@ -102,6 +102,19 @@ def test_a_directory_in_the_place_of_the_one_that_was_used_is_left_alone(directo
     assert undo_working_files(*before, PREFIX) == ""
     assert undo_working_tree(*before) == ""
     assert (directory / f"{PREFIX}aa").exists()
+
+
+def test_of_a_directory_of_ours_only_that_one_is_removed_and_only_while_nothing_is_in_it(directory: Path) -> None:
+    empty = directory / "20260101T000000Z-followed-etcd"
+    empty.mkdir()
+    before = facts(empty)
+    (empty / "recording").mkdir()
+    assert undo_empty_directory(*before) == ""
+    (empty / "recording").rmdir()
+    assert undo_empty_directory(before[0], before[1], before[2] + 1) == ""
+    assert undo_empty_directory(*before) == f"removed {empty}, in which nothing was kept"
+    assert not empty.exists()
+    assert undo_empty_directory(*before) == ""
 
 
 def test_a_tree_that_is_a_link_or_bears_no_mark_stays(directory: Path, tmp_path: Path) -> None:

@@ -381,7 +381,7 @@ def test_nothing_is_left_after_a_kill(drivelab: Drivelab, mounted: Path) -> None
     following.kill()
     following.communicate()
     assert (restored := drivelab.run("restore")).returncode == 0, restored.stderr
-    assert instances_left() == []
+    assert (instances_left(), list(drivelab.runs.iterdir())) == ([], [])
     writer.communicate("go\nend\n")
     assert writer.returncode == 0
 

@@ -51,6 +51,7 @@ from drivelab.run.following.processes import (
 from drivelab.run.following.seen_file import SeenFile, disk_of_number
 from drivelab.run.interruption import interruptible
 from drivelab.run.traced_pass import traced_device
+from drivelab.state.working_files import empty_in_journal
 from drivelab.store.followed import (
     RECORDING,
     FollowedFile,
@@ -111,7 +112,7 @@ def explain_followed(options: ExplainOptions) -> int:
     try:
         command = StartedCommand(words) if options.is_command else None
         pids = [command.pid] if command is not None else pids
-        with live_table() as shown, interruptible() as stop:
+        with live_table() as shown, interruptible() as stop, empty_in_journal(str(directory), "explain"):
             followed = follow(
                 facts,
                 pids,

@@ -27,6 +27,7 @@ _MOUNT_POINT = re.compile(r"/run/drivelab/[^/\s]+-[0-9a-f]{8}")
 _SCRATCH_FILE = re.compile(r"drivelab-scratch-[0-9a-f]{12}\.img")
 _DATA_DIRECTORY = re.compile(r"drivelab-data-[0-9a-f]{12}")
 _WORKING_FILES = re.compile(r"\.drivelab-check-[A-Za-z0-9-]+-")
+_FOLLOWED = re.compile(r"\d{8}T\d{6}Z-followed-[a-z0-9.-]+")
 _LOOP = re.compile(r"loop\d{1,6}")
 # inode and birth; empty where they are not known
 _FILE_IDENTITY = re.compile(r"(\d{1,20}:\d{1,20})?")
@@ -122,6 +123,7 @@ RULES: dict[str, dict[str, Check]] = {
         "prefix": _matches(_WORKING_FILES),
     },
     "working_tree": {"directory": _plain_path, "device": _number, "inode": _number},
+    "followed_directory": {"directory": _path_named(_FOLLOWED), "device": _number, "inode": _number},
     "filesystem": {"device": _device, "filesystem": _matches(_NAME), "uuid": _matches(_UUID)},
     "mount": {"mount_point": _matches(_MOUNT_POINT), "device": _device},
     "raid_set": {"uuid": _matches(_UUID), "name": _matches(_RAID_NAME), "members": _devices, "boot": _text},

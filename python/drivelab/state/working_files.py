@@ -18,7 +18,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.state.journal import begin_journal, journal_directory
 from drivelab.state.signals import signals_held, signals_obeyed
 
-KIND_FILES, KIND_TREE = "working_files", "working_tree"
+KIND_FILES, KIND_TREE, KIND_EMPTY = "working_files", "working_tree", "followed_directory"
 FILE_PREFIX = ".drivelab-check-"
 # as the engine calls them: crates/drivelab-engine/src/tree
 _TREE, _TREE_MARK, _TREE_FILES = "drivelab-tree", "made-by-drivelab", "files"
@@ -46,6 +46,13 @@ def files_in_journal(directory: str, owner: str, command: str) -> Iterator[None]
 def tree_in_journal(directory: str, command: str) -> Iterator[None]:
     """While the block runs, a journal says that a tree of files of ours lies in a directory."""
     with signals_held(), _in_journal(KIND_TREE, {}, directory, command), signals_obeyed():
+        yield
+
+
+@contextmanager
+def empty_in_journal(directory: str, command: str) -> Iterator[None]:
+    """While the block runs, a journal says that a directory of ours may be empty; after it, such a one is removed."""
+    with signals_held(), _in_journal(KIND_EMPTY, {}, directory, command), signals_obeyed():
         yield
 
 
@@ -130,6 +137,15 @@ def undo_working_tree(directory: str, device: int, inode: int) -> str:
     return f"removed the files that a measurement had made in {directory}"
 
 
+def undo_empty_directory(directory: str, device: int, inode: int) -> str:
+    """Remove the directory of a killed measurement of which nothing was kept; what was done, in words, or nothing."""
+    with _opened(directory, device, inode) as found, suppress(OSError):
+        if found is not None:
+            os.rmdir(directory)
+            return f"removed {directory}, in which nothing was kept"
+    return ""
+
+
 def _is_our_tree(directory: int) -> bool:
     """Whether drivelab made the tree, and no other process works in it."""
     try:
@@ -160,4 +176,8 @@ def _opened(directory: str, device: int, inode: int) -> Iterator[int | None]:
         os.close(descriptor)
 
 
-UNDO: dict[str, Callable[..., str]] = {KIND_FILES: undo_working_files, KIND_TREE: undo_working_tree}
+UNDO: dict[str, Callable[..., str]] = {
+    KIND_FILES: undo_working_files,
+    KIND_TREE: undo_working_tree,
+    KIND_EMPTY: undo_empty_directory,
+}
