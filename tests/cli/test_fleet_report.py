@@ -133,6 +133,27 @@ def test_nothing_to_compare_is_an_error(
     assert run(["fleet", "report", "--text", "--json"]) == 2
 
 
+@pytest.mark.provokes("U052")
+def test_where_all_trials_were_left_out_that_is_the_cause_and_its_remedy_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finding = {"code": "page-cache-answered", "severity": "invalid", "text": "memory", "advice": "use direct I/O"}
+    for directory in write_fleet(tmp_path, list(made_up_drives(3))):
+        trials = pq.read_table(directory / "trials.parquet")  # type: ignore[no-untyped-call]
+        place, count = trials.column_names.index("findings_json"), len(trials)
+        trials = trials.set_column(place, "findings_json", pa.array([json.dumps([finding])] * count))
+        pq.write_table(trials, directory / "trials.parquet")  # type: ignore[no-untyped-call]
+    assert run(["fleet", "report", str(tmp_path)]) == 2
+    what, *_, do = capsys.readouterr().err.splitlines()
+    assert re.match(
+        r"error\[U052\] there is no number that two drives share: left out: \d+ trials that do not describe the drive "
+        r"\(page-cache-answered\), of ",
+        what,
+    )
+    assert what.endswith("; 3 drives with no number")
+    assert do.strip() == "do:    use direct I/O"
+
+
 def test_hosts_that_call_themselves_alike_have_the_names_that_their_fleet_gives_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

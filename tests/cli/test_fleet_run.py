@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,28 @@ def test_the_status_of_a_fleet_names_it_and_says_what_is_missing(
     assert json.loads(capsys.readouterr().out)["items"][0]["state"] == "cut_off"
 
 
+def test_a_fleet_that_was_measured_but_is_not_to_be_trusted_says_so_by_its_status(
+    hosts: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = FleetItem("one/S1", "one", "/dev/sda", state="complete")
+    fleet = new_fleet(FleetWork("run", experiment="small"), {"one": HostEntry()})
+    for doubt, code in (("", 0), ("2 of 2 trials do not describe the drive (page-cache-answered)", 4)):
+        fleet.with_items([replace(item, doubt=doubt)]).keep()
+        assert run(["fleet", "status"]) == code
+        assert ("measured, but 2 of 2 trials" in capsys.readouterr().out) == bool(doubt)
+
+
 def test_a_fleet_that_lies_elsewhere_is_called_by_its_directory(
     hosts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    item = FleetItem("one/S1", "one", "/dev/sda", state="failed", reason="T101: no drive", gathered="x")
+    items = [
+        FleetItem(f"one/S{number}", "one", "/dev/sda", state="failed", reason="T101: no drive", gathered="x")
+        for number in range(2)
+    ]
     (tmp_path / "my fleets").mkdir()
     monkeypatch.chdir(tmp_path)
     fleet = new_fleet(FleetWork("run", experiment="small"), {"one": HostEntry()}, Path("my fleets"))
-    fleet.with_items([item]).keep()
+    fleet.with_items(items).keep()
     directory = tmp_path / "my fleets" / fleet.name
     assert run(["fleet", "status", str(directory)]) == 1
     *_, compare, go_on = capsys.readouterr().out.splitlines()

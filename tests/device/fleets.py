@@ -28,6 +28,7 @@ repeats = { full = 2, quick = 1 }
 name = "write"
 operation = "write"
 block_size = "4 KiB"
+direct = true
 count = 100
 interval = "10ms"
 """

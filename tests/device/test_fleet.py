@@ -172,7 +172,7 @@ def test_nothing_is_erased_where_a_line_of_the_list_means_no_drive(
 def test_a_drive_without_serial_that_two_hosts_of_one_kernel_see_is_told_beforehand_and_measured_by_turns(
     fleet: Fleet, make_loop_device: MakeLoopDevice
 ) -> None:
-    device = make_loop_device()
+    device = make_loop_device(direct=True)
     for number in range(2):
         fleet.add(number, drives=[device.name])
     answer = fleet.run(*PATIENT)
@@ -185,7 +185,7 @@ def test_a_drive_without_serial_that_two_hosts_of_one_kernel_see_is_told_beforeh
 def test_a_host_that_is_cut_off_and_one_that_is_killed_put_all_back_and_go_on_later(
     fleet: Fleet, make_loop_device: MakeLoopDevice
 ) -> None:
-    devices = [make_loop_device() for _ in range(3)]
+    devices = [make_loop_device(direct=True) for _ in range(3)]
     cut_off, killed, good = (fleet.add(number, drives=[device.name]) for number, device in enumerate(devices))
     fleet.vary(per_s=50)
     asking = fleet.start(*fleet.run_words(*PATIENT, *SILENT))
@@ -273,7 +273,7 @@ def test_hosts_that_others_start_join_with_keys_of_the_same_authority_alone(flee
 def test_after_kills_of_who_asks_every_trial_is_there_once_and_nothing_is_left(
     fleet: Fleet, make_loop_device: MakeLoopDevice
 ) -> None:
-    devices = [make_loop_device() for _ in range(2)]
+    devices = [make_loop_device(direct=True) for _ in range(2)]
     hosts = [fleet.add(number, drives=[device.name]) for number, device in enumerate(devices)]
     fleet.vary(per_s=100)
     generator = random.Random(1)

@@ -81,7 +81,7 @@ def test_a_node_that_is_drained_and_one_without_drivelab_are_told_and_no_job_is_
 def test_a_step_of_a_user_measures_a_drive_by_sudo_and_puts_all_back_when_slurm_ends_it(
     cluster: Cluster, fleet: Fleet, make_loop_device: MakeLoopDevice, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    device = make_loop_device()
+    device = make_loop_device(direct=True)
     host = fleet.add(0, drives=[device.name], sudo=True)
     fleet.vary(per_s=25)
     let_user_ask(fleet, tmp_path_factory.getbasetemp())

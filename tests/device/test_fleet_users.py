@@ -89,7 +89,7 @@ def fleet(network: Lodgings, tmp_path: Path) -> Iterator[Fleet]:
 def test_a_user_measures_directories_and_by_sudo_drives_and_who_may_not_is_told(
     network: Lodgings, fleet: Fleet, make_loop_device: Callable[..., Path]
 ) -> None:
-    by_sudo, of_root = make_loop_device(), make_loop_device()
+    by_sudo, of_root = make_loop_device(direct=True), make_loop_device(direct=True)
     fleet.small.write_text(fleet.small.read_text() + 'file_size = "1 MiB"\n')
     measured = fleet.add(0, drives=[by_sudo.name], user=USER, sudo=True)
     # as docs/how-to/measure-many-hosts.md writes it

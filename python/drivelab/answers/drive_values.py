@@ -25,10 +25,9 @@ from drivelab.model.names import counted, names_in_words, some_in_words
 from drivelab.model.result_set import MeasuredDrive
 from drivelab.model.stored_experiment import workload_titles
 from drivelab.model.units import format_decimal_bytes
-from drivelab.store.cells import findings_in
+from drivelab.store.invalid_trials import why_invalid
 from drivelab.store.read import StoredRun, open_run
 from drivelab.store.run_record import RunRecord
-from drivelab.store.selection import trial_columns
 
 _METRICS = (LATENCY, MEAN_LATENCY, P99, RESPONSE, RATE, THROUGHPUT)
 _DRIVES_MIN = 2
@@ -118,7 +117,8 @@ def fleet_numbers(
     notes = [*_notes(found, drives), *_of_workloads(every, drives), *_of_amounts(found)]
     having = {drive for its in found.values.values() for drive in its}
     numberless = sorted(one.words for key, one in drives.items() if key not in having)
-    return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes), len(drives) - len(kept), tuple(numberless))
+    remedy = next((one.do for one in found.left_out if one.do), "")
+    return FleetNumbers(tuple(kept), tuple(numbers), tuple(notes), len(drives) - len(kept), tuple(numberless), remedy)
 
 
 def numbers_of_drives(run: StoredRun, host: str) -> NumbersOfRun:
@@ -146,13 +146,14 @@ def numbers_of_drives(run: StoredRun, host: str) -> NumbersOfRun:
     keys: dict[NumberKey, int] = {}
     values: list[tuple[int, str, float]] = []
     judged: list[tuple[int, str, Mapping[str, str]]] = []
-    findings = _why_invalid(run) if any(trial.is_invalid for trial in trials) else {}
+    invalid = why_invalid(run) if any(trial.is_invalid for trial in trials) else {}
     left_out: Counter[tuple[str, str, str]] = Counter()
     for trial in trials:
         if trial.is_reference or trial.name.startswith(PROBE):
             continue
         if trial.is_invalid:
-            left_out[drives[trial.target].key, *findings[trial.name]] += 1
+            code, do = invalid[trial.name]
+            left_out[drives[trial.target].key, f"do not describe the drive ({code})", do] += 1
             continue
         if trial.refused:
             left_out[drives[trial.target].key, "had other settings than they asked for", ""] += 1
@@ -183,14 +184,6 @@ def _gather(one: NumbersOfRun, found: _Gathered) -> None:
         for name, amount in amounts.items():
             found.amounts[one.keys[place], model][name].add(amount)
     found.left_out += one.left_out
-
-
-def _why_invalid(run: StoredRun) -> dict[str, tuple[str, str]]:
-    """Of each trial that does not describe its drive which finding says so, and the advice of that."""
-    table = trial_columns(run, lambda column: column.name in ("trial", "findings_json"))
-    rows = zip(table["trial"].to_pylist(), table["findings_json"].to_pylist(), strict=True)
-    every = ((trial, one) for trial, text in rows for one in findings_in(text, trial) if one.severity == "invalid")
-    return {trial: (f"do not describe the drive ({one.code})", one.advice) for trial, one in every}
 
 
 def _told(trial: RunTrial) -> str:

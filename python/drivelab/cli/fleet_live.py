@@ -88,7 +88,7 @@ class _LineTeller:
         if item.state == "planned":
             # nothing has come of it yet
             return
-        said = item.reason or item.answer
+        said = item.reason or (f"but {item.doubt}" if item.doubt else item.answer)
         self._line(key, f"{key}: {item.state.replace('_', ' ')}" + (f": {said}" if said else ""))
 
     def _tell_host(self, name: str, reason: str) -> None:
@@ -127,7 +127,7 @@ class _JsonTeller:
             event = {"host": key, "reason": fleet.hosts[key].reason}
         else:
             item = fleet.items[key]
-            names = ("state", "reason", "now", "answer", "run", "gathered")
+            names = ("state", "reason", "now", "answer", "doubt", "run", "gathered")
             event = {"host": item.host, "item": key, **{name: getattr(item, name) for name in names}}
         self._line(event)
         if time.monotonic() - self._told_at >= _STANDING_AFTER_S:

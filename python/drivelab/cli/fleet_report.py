@@ -11,6 +11,7 @@ import typer
 
 from drivelab.cli.report_output import chosen_format
 from drivelab.fleet.record import FLEET_JSON, open_fleet
+from drivelab.model.drive_values import FleetNumbers
 from drivelab.model.errors import DrivelabError
 from drivelab.model.names import counted
 from drivelab.store.find_run import kept_place, kept_runs, runs_at
@@ -63,8 +64,7 @@ def command(
     bring(directories, TRIALS, HISTOGRAMS)
     found = fleet_numbers(directories, hosts_of(directories))
     if not found.numbers:
-        why = "; ".join((f"{counted(found.alone_count, 'drive')} with numbers that no other drive has", *found.notes))
-        raise DrivelabError("U052", f"there is no number that two drives share: {why}", where="drivelab fleet report")
+        raise _nothing_shared(found)
     answer = compare_drives(found)
     joint = joint_of_fleet(answer, {number.key: drive_medians(number) for number in found.numbers})
     if as_json:
@@ -109,6 +109,18 @@ def hosts_of(directories: Sequence[Path]) -> dict[Path, str]:
         for item in open_fleet(str(parent)).items.values()
         if item.gathered
     }
+
+
+def _nothing_shared(found: FleetNumbers) -> DrivelabError:
+    """Why drives cannot be compared: the cause first, and what helps against it."""
+    alone, without = found.alone_count - len(found.numberless), len(found.numberless)
+    kinds = {"numbers that no other drive has": alone, "no number": without}
+    told = [f"{counted(count, 'drive')} with {kind}" for kind, count in kinds.items() if count]
+    # what is to be done stands in a line of its own
+    notes = [note.removesuffix(f": {found.remedy}") for note in found.notes]
+    why = "; ".join([*notes, *told] if without else [*told, *notes])
+    what = f"there is no number that two drives share: {why}"
+    return DrivelabError("U052", what, where="drivelab fleet report", do=found.remedy if without else "")
 
 
 def _place(out: Path) -> Path:

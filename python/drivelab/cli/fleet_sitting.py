@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from drivelab.cli.fleet_live import telling
 from drivelab.cli.fleet_options import Reach
-from drivelab.model.errors import EXIT_FAILED, EXIT_OK, DrivelabError
+from drivelab.model.errors import EXIT_FAILED, EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork, seen_by_several
 from drivelab.streams import make_console
@@ -127,10 +127,13 @@ def fleet_json(fleet: FleetRecord) -> dict[str, Any]:
 
 
 def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = False) -> int:
-    """The exit code: whether all of it was measured, or still is."""
+    """The exit code: whether all of it was measured, or still is, and is to be trusted."""
     if not is_whole:
         return 128 + signal.SIGINT
-    return EXIT_OK if is_running or fleet.is_whole else EXIT_FAILED
+    if not is_running and not fleet.is_whole:
+        return EXIT_FAILED
+    is_doubtful = any(item.doubt for item in fleet.items.values())
+    return EXIT_NOT_TRUSTED if is_doubtful and not is_running else EXIT_OK
 
 
 def show_plan(fleet: FleetRecord, unknown_lines: Sequence[str], *, as_json: bool) -> int:

@@ -27,6 +27,7 @@ from drivelab.fleet.lock import locked
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem, FleetWork
 from drivelab.store.durable import make_directory, storage_error
+from drivelab.store.invalid_trials import doubt_of
 from drivelab.store.layout import RUN_JSON, default_parent
 from drivelab.store.read import open_run
 from drivelab.store.regular_file import opened_regular
@@ -73,7 +74,7 @@ async def restore() -> dict[str, Any]:
 
 async def measure(
     fleet: str, stored_item: Mapping[str, Any], stored_work: Mapping[str, Any], tell_after_s: float
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Have one target measured, or go on with what was cut off, or only say that it was done already.
 
     Parameters
@@ -87,8 +88,8 @@ async def measure(
 
     Returns
     -------
-    dict of str to str
-        ``state``, ``reason``, ``run`` and ``answer`` of the item.
+    dict of str to Any
+        ``state``, ``reason``, ``run`` and ``answer`` of the item, and of what is complete ``doubt`` and ``is_void``.
     """
     item, work = FleetItem.from_json(stored_item), FleetWork.from_json(stored_work)
     folder = item_folder(fleet, item.key)
@@ -149,7 +150,7 @@ async def begin(key: str, unix_ns: int | None) -> None:
     COMMANDS.say(key, "" if unix_ns is None else f"{unix_ns}\n")
 
 
-async def outcome(fleet: str, key: str) -> dict[str, str]:
+async def outcome(fleet: str, key: str) -> dict[str, Any]:
     """What is stored of an item here, without measuring anything."""
     folder = item_folder(fleet, key)
     found = _outcome(folder, Ended(0, {}, ""))
@@ -209,7 +210,7 @@ def _words(folder: Path, item: FleetItem, work: FleetWork, cut_off: str) -> list
     return [work.command, *experiment, item.target, *work.words, *tags, "--out", str(folder), *erase, "--json"]
 
 
-def _outcome(folder: Path, ended: Ended) -> dict[str, str]:
+def _outcome(folder: Path, ended: Ended) -> dict[str, Any]:
     """What lies in the folder of an item, and what its command said."""
     runs = sorted(path.parent for path in folder.glob(f"*/{RUN_JSON}"))
     # what such a command says last is how to go on with its run, and a fleet goes on itself
@@ -217,9 +218,12 @@ def _outcome(folder: Path, ended: Ended) -> dict[str, str]:
     if not runs:
         state = "cut_off" if _was_interrupted(ended) else "failed" if ended.error else "planned"
         return {"state": state, "reason": said, "run": "", "answer": ""}
-    record = open_run(runs[-1]).record
+    run = open_run(runs[-1])
+    record = run.record
     if record.status == "complete":
-        return {"state": "complete", "reason": "", "run": str(runs[-1]), "answer": _answer(folder)}
+        doubt, is_void = doubt_of(run)
+        told = {"state": "complete", "reason": "", "run": str(runs[-1]), "answer": _answer(folder)}
+        return told | {"doubt": doubt, "is_void": is_void}
     reason = said or record.error or f"its run is {record.status}"
     state = "failed" if ended.error and not _was_interrupted(ended) else "cut_off"
     return {"state": state, "reason": reason, "run": str(runs[-1]), "answer": ""}

@@ -139,6 +139,8 @@ class FleetNumbers:
         Drives that are none of these: no other has a number of theirs.
     numberless : tuple of str
         What those of them are called that have no number at all.
+    remedy : str
+        What to do about trials that were left out, if that is known.
     """
 
     drives: tuple[FleetDrive, ...]
@@ -146,6 +148,7 @@ class FleetNumbers:
     notes: tuple[str, ...] = ()
     alone_count: int = 0
     numberless: tuple[str, ...] = ()
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

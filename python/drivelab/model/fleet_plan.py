@@ -86,6 +86,10 @@ class FleetItem:
         The name of the same directory here, once it is here whole.
     answer : str
         What it says, in short.
+    doubt : str
+        Why what was measured does not describe the drive, or not all of it; empty where it does.
+    is_void : bool
+        Whether none of it does.
     now : str
         What it is doing, or said last.
     plan : ItemPlan or None
@@ -103,6 +107,8 @@ class FleetItem:
     run: str = ""
     gathered: str = ""
     answer: str = ""
+    doubt: str = ""
+    is_void: bool = False
     now: str = ""
     plan: ItemPlan | None = None
 

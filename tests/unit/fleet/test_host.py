@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem, FleetWork
 from own_loop import in_own_loop
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "runs"
 JOINING = Joining("tls://10.0.0.1:8786", "one", Keys("a", "c", "k"), 30.0, 60.0)
 
 
@@ -204,3 +206,21 @@ def test_lines_of_progress_have_one_form_once_a_command_tells_what_it_does_now()
     for line in ("laying out ...", now, "1/4  write  3 us  about 2 s left", now, host_tasks.READY, '{"error": {}}'):
         tell(line)
     assert heard == ["laying out ...", "2/4  9 300/s", "2/4  9 300/s", host_tasks.READY]
+
+
+def test_of_what_is_measured_its_host_says_which_trials_do_not_describe_the_drive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    for name, doubt in (
+        ("fill-level-drive", ""),
+        ("queue-depth-grid", "1 of 28 trials does not describe the drive (queue-not-filled)"),
+    ):
+        shutil.copytree(GOLDEN / name, host_tasks.item_folder("f", f"one/{name}") / "run")
+        told = in_own_loop(host_tasks.outcome("f", f"one/{name}"))
+        assert (told["state"], told["doubt"], told["is_void"]) == ("complete", doubt, False)
+    run_directory = host_tasks.item_folder("f", "one/fill-level-drive") / "run"
+    (run_directory / "trials.parquet").write_bytes(b"no table")
+    told = in_own_loop(host_tasks.outcome("f", "one/fill-level-drive"))
+    assert (told["state"], told["is_void"]) == ("complete", True)
+    assert told["doubt"].startswith("it cannot be read (S506: ")

@@ -13,6 +13,7 @@ _ROWS_MAX = 40
 _REASON_ROWS_MAX = 12
 _NAMED_MAX = 3
 _ANSWER_COLUMNS_MIN = 20
+_COMPARED_MIN = 2
 
 
 def fleet_run_lines(
@@ -52,11 +53,12 @@ def fleet_run_lines(
     working = [item for item in items if item.state == "measuring" and item.now]
     lines += ["", *(fitted(f"{item.key}{GAP}{item.now}", WIDTH) for item in working[:_ROWS_MAX])]
     lines.append("")
-    if can_compare and any(item.gathered for item in items):
+    if can_compare and sum(bool(item.gathered) and not item.is_void for item in items) >= _COMPARED_MIN:
         lines.append(f"compare the drives: drivelab fleet report {called}")
     if go_on and not is_done({host: reason for host, (reason, _) in hosts.items()}, {one.key: one for one in items}):
         lines.append(f"go on: {go_on}")
-    return [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
+    told = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
+    return told if told[-1] else told[:-1]
 
 
 def _measured(items: Sequence[FleetItem], plain: bool) -> Iterator[str]:
@@ -97,6 +99,9 @@ def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[Fle
             hosts.get(item.host, ("", ()))[0],
         ):
             by_reason.setdefault(item.reason, []).append(item.key)
+    for item in items:
+        if item.doubt:
+            by_reason.setdefault(f"measured, but {item.doubt}", []).append(item.key)
     for keys in seen_by_several(items).values():
         yield f"{names_in_words(keys)} are one drive: it is measured from one host after the other"
     for reason, keys in by_reason.items():

@@ -93,3 +93,22 @@ def test_a_drive_that_several_hosts_see_is_told_as_one() -> None:
     items = [item(host, state="complete", answer="2 us", drive={"serial": "S1"}) for host in ("fir", "oak")]
     found = lines({"fir": ("", ()), "oak": ("", ())}, *items)
     assert found[2] == "- fir/S1 and oak/S1 are one drive: it is measured from one host after the other"
+
+
+def test_what_does_not_describe_its_drive_is_told_and_not_recommended_for_comparison() -> None:
+    doubt = "25 of 25 trials do not describe the drive (page-cache-answered): use direct I/O"
+    done = {"state": "complete", "answer": "not judged", "gathered": "x"}
+    void = [item(host, doubt=doubt, is_void=True, **done) for host in ("fir", "oak")]
+    hosts = dict.fromkeys(("fir", "oak", "elm"), ("", ()))
+    assert lines(hosts, *void, item("elm", **done)) == [
+        "queue-depth: 3 of 3 targets on 3 hosts are measured.",
+        "",
+        "- fir/S1, oak/S1: measured, but 25 of 25 trials do not describe the drive",
+        "  (page-cache-answered): use direct I/O",
+        "",
+        "fir/S1  not judged",
+        "oak/S1  not judged",
+        "elm/S1  not judged",
+    ]
+    partly = [item(host, doubt=doubt, **done) for host in ("fir", "oak")]
+    assert lines(hosts, *partly)[-1] == "compare the drives: drivelab fleet report F"
