@@ -120,7 +120,8 @@ def test_two_runs_do_not_erase_one_drive(begun: tuple[subprocess.Popen[str], Pat
     file = drivelab.folder / "raw.toml"
     second = drivelab.run("run", str(file), str(device), "--erase", device.name)
     assert second.returncode == 3
-    assert "error[C205]" in second.stderr or "error[C211]" in second.stderr
+    assert "error[C211]" in second.stderr
+    assert "drivelab (run " in second.stderr
     process.terminate()
     process.communicate()
     assert drivelab.left_over() == []

@@ -129,7 +129,7 @@ def command(
         require_writable(facts)
         require_erase_consent(facts, erase or ())
     writer = make_run(facts, out)
-    with interruptible() as stop, held_drives(facts.drives, alone=bool(erase)):
+    with interruptible() as stop, held_drives(facts.drives, alone=bool(erase), by=f"run {writer.directory.name}"):
         results, judgement = _check(plan, facts, writer, Asked(need, at_least or 0.0, tags), erase or [], stop)
     give_memory_back()
     show_check(results, judgement, facts, writer.directory, details=details, as_json=as_json)

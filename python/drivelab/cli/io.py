@@ -143,7 +143,7 @@ def _require_room(measured: Measurement, target: TargetFacts) -> None:
 def _measure(options: IoOptions, workload: Workload, target: TargetFacts, stop: StopRequest) -> Measurement:
     erase = options.erase if workload.writes and workload.backend != "null" else None
     alone = target.kind == "block_device" and workload.writes
-    drives = held_drives(with_loop_as_drive(target).drives, alone=alone)
+    drives = held_drives(with_loop_as_drive(target).drives, alone=alone, by="drivelab io")
     place = held_place(target, workload, may_overwrite_file=options.overwrite_file)
     shown = RunProgress(f"io {target.text}", awaited_of_workload(workload))
     if target.simulated is not None:

@@ -228,7 +228,7 @@ def _replay_on(
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     progress.doing("laying out its file" if place.makes_file else "")
     with (
-        held_drives(with_loop_as_drive(target).drives, alone=alone),
+        held_drives(with_loop_as_drive(target).drives, alone=alone, by="drivelab replay"),
         held(place, workload, load, erase=asked.erase, may_overwrite_file=asked.overwrite_file, stop=stop) as on_target,
         records_of(load, on_target) as ready,
         writer.record_sink(name, open_loop=ready.is_open_loop) if asked.record_ios else nullcontext() as sink,

@@ -39,6 +39,8 @@ _INTERRUPTED = "the fleet was interrupted"
 # where a local command keeps its run is an option of it, and of a fleet what its own directory is
 _OUT = "name another place: --out DIR"
 _NOT_STORED = ("S501", "S502", "S503")
+# a drive that is measured already is free again later
+_ANOTHER_DRIVE, _LATER = "until it has ended, or choose another drive", "until it has ended, and resume this fleet then"
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +329,7 @@ class Conductor:
                 self.ready[news["item"]].set()
 
 
-def _told_in_a_fleet(answer: Mapping[str, str], item: FleetItem) -> dict[str, str]:
+def _told_in_a_fleet(answer: Mapping[str, Any], item: FleetItem) -> dict[str, Any]:
     return {**answer, **{key: _in_a_fleet(answer[key], item) for key in ("reason", "answer")}}
 
 
@@ -337,4 +339,5 @@ def _in_a_fleet(text: str, item: FleetItem) -> str:
     listed = text.replace("--erase SERIAL", f"--erase {name}")
     listed = listed.replace("--erase ", f"--erase-list with the line {item.host}:")
     elsewhere = f'keep runs of {item.host} elsewhere, in hosts.toml: drivelab = "env DRIVELAB_RUNS=DIR drivelab"'
-    return listed.replace("free space there", f"free space there on {item.host}").replace(_OUT, elsewhere)
+    listed = listed.replace("free space there", f"free space there on {item.host}").replace(_ANOTHER_DRIVE, _LATER)
+    return listed.replace(_OUT, elsewhere)

@@ -7,9 +7,9 @@ anything uses it. Whatever cannot be found out counts against writing.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from drivelab.inventory.block_devices import (
     backing_file_of,
@@ -23,7 +23,7 @@ from drivelab.inventory.contents import all_signatures
 from drivelab.inventory.drives import drive_names
 from drivelab.inventory.identity import kernel_identity, read_identity
 from drivelab.inventory.loop_extent import devices_sharing
-from drivelab.inventory.openers import Opener, is_claimed, openers_of
+from drivelab.inventory.openers import WAIT, Opener, is_claimed, openers_of, openers_that_stay
 from drivelab.inventory.owned_loop import is_owned_loop
 from drivelab.inventory.seen import Seen, look_at
 from drivelab.inventory.system_paths import SYSTEM, SystemPaths
@@ -65,8 +65,6 @@ class Consent:
 
 
 NO_CONSENT = Consent()
-# udev, blkid, losetup and the like open every drive for a moment
-_LOOKS, _BETWEEN_LOOKS_S = 6, 0.1
 
 
 def require_erase_consent(
@@ -91,7 +89,7 @@ def require_erase_consent(
         by another device or a file system of several. C205: open elsewhere.
         C206: it holds something that was not consented to. C207: it is not the
         device that was resolved. C208: two drives go by that name. C209: it
-        could not be looked at.
+        could not be looked at. C211: drivelab measures it already.
 
     Notes
     -----
@@ -315,7 +313,9 @@ def _refuse_open(target: TargetFacts, use: BlockUse, name: str, paths: SystemPat
         except OSError as error:
             what = f"{device} cannot be opened to see whether it is in use: {error.strerror}"
             raise _refusal("C209", target, what, "run as root") from error
-        openers = _openers_that_stay(device, paths, probes)
+        openers = openers_that_stay(partial(probes.openers, device, paths))
+        if measures := next((opener.measures for opener in openers if opener.measures), ""):
+            raise _refusal("C211", target, f"{device}{alias} is being measured by drivelab ({measures})", WAIT)
         if openers:
             listed = ", ".join(f"{opener.command} (process {opener.process_id})" for opener in openers)
             what = f"{device}{alias} is open in {listed}"
@@ -324,17 +324,6 @@ def _refuse_open(target: TargetFacts, use: BlockUse, name: str, paths: SystemPat
         if claimed and (device == name or device != disk_of(name, paths)):
             do = "find out who claims it (a mount in a container, ZFS, another program), or choose another drive"
             raise _refusal("C205", target, f"{device}{alias} is claimed for exclusive use", do)
-
-
-def _openers_that_stay(device: str, paths: SystemPaths, probes: Probes) -> list[Opener]:
-    """Who has a device open, and not for a moment only."""
-    for look in range(_LOOKS):
-        if look:
-            time.sleep(_BETWEEN_LOOKS_S)
-        openers = probes.openers(device, paths)
-        if not openers:
-            break
-    return openers
 
 
 def _matching_consent(target: TargetFacts, erase: Iterable[str], names: Sequence[str]) -> str:

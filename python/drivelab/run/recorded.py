@@ -132,7 +132,7 @@ def _carry_out(
     with signals_held():
         journal = begin_journal(journal_directory(), command=conduct.command_line, run=run_directory)
         try:
-            with held_drives(drives, alone=varies or erases):
+            with held_drives(drives, alone=varies or erases, by=f"run {writer.directory.name}"):
                 return _executed(plan, targets, writer, conduct, journal, completed)
         finally:
             journal.close()

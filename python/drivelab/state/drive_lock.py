@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivelab.inventory.openers import WAIT, holder_in
 from drivelab.inventory.sysfs import read_text
 from drivelab.model.drive import DriveFacts
 from drivelab.model.errors import DrivelabError
@@ -53,7 +54,9 @@ def _lock_places() -> Places:
 
 
 @contextmanager
-def held_drives(drives: Iterable[DriveFacts], *, alone: bool, places: Places | None = None) -> Iterator[None]:
+def held_drives(
+    drives: Iterable[DriveFacts], *, alone: bool, by: str = "", places: Places | None = None
+) -> Iterator[None]:
     """Have drives for oneself while the block runs, or share them with others that change nothing about them.
 
     Parameters
@@ -62,6 +65,8 @@ def held_drives(drives: Iterable[DriveFacts], *, alone: bool, places: Places | N
         Those beneath the targets.
     alone : bool
         Whether settings are changed, or a drive is erased.
+    by : str
+        What others who want a drive are told of whoever has it: ``run NAME``. It stands in the lock, with the process.
     A lock ends with its process, and its file with the last one that held it.
 
     Raises
@@ -76,11 +81,11 @@ def held_drives(drives: Iterable[DriveFacts], *, alone: bool, places: Places | N
             if places.of_root is not None:
                 _require_free(places.of_root / name, drive)
             if places.own is not None:
-                held.callback(_release, *_locked(places.own / name, drive, alone=alone))
+                held.callback(_release, *_locked(places.own / name, drive, alone=alone, by=by))
         yield
 
 
-def _locked(path: Path, drive: DriveFacts, *, alone: bool) -> tuple[Path, int]:
+def _locked(path: Path, drive: DriveFacts, *, alone: bool, by: str) -> tuple[Path, int]:
     """The path of a lock, and the descriptor that holds it."""
     try:
         _make_directory(path.parent)
@@ -89,9 +94,11 @@ def _locked(path: Path, drive: DriveFacts, *, alone: bool) -> tuple[Path, int]:
             try:
                 fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
             except BlockingIOError as error:
+                holder = holder_in(read_text(path) or "")
                 os.close(descriptor)
-                raise _in_use(drive, "is measuring it" if alone else "changes or erases it") from error
+                raise _in_use(drive, "is measuring it" if alone else "changes or erases it", holder) from error
             if os.fstat(descriptor).st_nlink:
+                os.write(descriptor, f"{os.getpid()} {by}\n".encode())
                 return path, descriptor
             # whoever held it before has removed it
             os.close(descriptor)
@@ -120,14 +127,14 @@ def _make_directory(directory: Path) -> None:
 
 
 def _opened(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE_MODE)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE_MODE)
     status = os.fstat(descriptor)
     if status.st_uid == os.geteuid() and not status.st_mode & 0o077:
         return descriptor
     # others could open it, and one of them may hold it: it is no lock of ours
     os.close(descriptor)
     path.unlink()
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _FILE_MODE)
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _FILE_MODE)
 
 
 def _release(path: Path, descriptor: int) -> None:
@@ -161,9 +168,9 @@ def _require_free(path: Path, drive: DriveFacts) -> None:
             raise _in_use(drive, "changes or erases it")
 
 
-def _in_use(drive: DriveFacts, doing: str) -> DrivelabError:
-    do = "wait until that run has ended, or choose another drive"
-    return DrivelabError("C211", f"another run {doing}", where=drive.path, do=do)
+def _in_use(drive: DriveFacts, doing: str, holder: str = "") -> DrivelabError:
+    what = f"{drive.identity.name} is being measured by drivelab ({holder})" if holder else f"another run {doing}"
+    return DrivelabError("C211", what, where=drive.path, do=WAIT)
 
 
 def _lock_name(drive: DriveFacts) -> str:

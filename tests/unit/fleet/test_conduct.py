@@ -17,12 +17,13 @@ from drivelab.cli.fleet_live import telling
 from drivelab.fleet.book import FleetBook
 from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
-from drivelab.fleet.conduct import Conductor, Manner
+from drivelab.fleet.conduct import Conductor, Manner, _in_a_fleet
 from drivelab.fleet.erase_list import EraseList
 from drivelab.fleet.local_commands import failure_in_words
 from drivelab.fleet.record import new_fleet
 from drivelab.fleet.ssh import ssh_starter
 from drivelab.fleet.starter import Starter
+from drivelab.inventory.openers import WAIT
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork
 from drivelab.store.durable import storage_error
@@ -56,6 +57,13 @@ def gathered(folder: Path, item: FleetItem, outcome: Mapping[str, str]) -> Fleet
     manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     in_own_loop(Conductor(book, cast(Centre, Host(outcome)), manner).gather())
     return book.fleet.items[item.key]
+
+
+def test_of_a_drive_that_is_measured_already_it_is_said_to_resume_later() -> None:
+    error = {"code": "C211", "what": "sda is being measured by drivelab (run Y)", "do": WAIT}
+    said = failure_in_words(3, [json.dumps({"error": error})])
+    later = "wait until it has ended, and resume this fleet then"
+    assert _in_a_fleet(said, FAILED) == f"C211: sda is being measured by drivelab (run Y); {later}"
 
 
 def test_a_failure_is_still_known_when_its_host_has_kept_nothing_of_it(tmp_path: Path) -> None:

@@ -152,6 +152,16 @@ def test_a_drive_that_a_program_has_open_is_refused_and_the_program_is_named(mak
     assert "qemu (process 77)" in error.what
 
 
+@pytest.mark.provokes("C211")
+def test_a_drive_that_drivelab_measures_is_refused_with_its_run_and_without_advice_to_end_it(
+    make_system: MakeSystem,
+) -> None:
+    probes = replace(FREE, openers=lambda name, _: [Opener(77, "python", "run Y")] if name == "sda" else [])
+    error = refusal(blank_disk(make_system), "sda", "S1+contents", probes=probes)
+    assert (error.code, error.what) == ("C211", "sda is being measured by drivelab (run Y)")
+    assert error.do == "wait until it has ended, or choose another drive"
+
+
 def test_a_program_that_looks_at_a_drive_for_a_moment_does_not_use_it(make_system: MakeSystem) -> None:
     looks = iter([[Opener(78, "blkid")], [Opener(79, "udev-worker")]])
     probes = replace(FREE, openers=lambda name, _: next(looks, []) if name == "sda" else [])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from drivelab.inventory.openers import _measures, holder_in
 from drivelab.model.drive import DriveFacts
 from drivelab.model.errors import DrivelabError
 from drivelab.state.drive_lock import Places, held_drives
@@ -53,6 +54,26 @@ def test_readers_share_a_drive_and_writers_have_it_alone(drive: DriveFacts, lock
     with held_drives([drive], alone=True, places=places):
         assert not is_free(drive, places, alone=False)
         assert not is_free(drive, places, alone=True)
+
+
+def test_who_wants_a_drive_is_told_who_has_it(drive: DriveFacts, locks: Path) -> None:
+    places, process = Places(locks), Path(f"/proc/{os.getpid()}")
+    assert _measures(process) == ""
+    with held_drives([drive], alone=True, by="run Y", places=places):
+        assert _measures(process) == "run Y"
+        with (
+            pytest.raises(DrivelabError, match=r"sda is being measured by drivelab \(run Y\)"),
+            held_drives([drive], alone=True, places=places),
+        ):
+            pass
+    with held_drives([drive], alone=False, places=places):
+        assert _measures(process) == f"process {os.getpid()}"
+
+
+def test_of_several_who_share_a_drive_each_is_known_by_its_process() -> None:
+    lock = "1 run X\n2 run Y\n3 run Z\n"
+    assert [holder_in(lock, process) for process in (2, 9, None)] == ["run Y", "run Z", "run Z"]
+    assert holder_in("") == ""
 
 
 def test_a_lock_leaves_no_file(drive: DriveFacts, locks: Path) -> None:
