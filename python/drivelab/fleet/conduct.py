@@ -93,6 +93,8 @@ class Conductor:
         self._drives: dict[str, asyncio.Lock] = {}
         # set when the target of this name has said that it waits for its moment
         self.ready: dict[str, asyncio.Event] = {}
+        # targets that were asked for and of which their hosts have not said yet that they begin
+        self._awaited: set[str] = set()
         open_hosts = [name for name in book.fleet.hosts if not self._is_done(name)]
         are_all = len(open_hosts) == len(book.fleet.hosts)
         self.census = Census(open_hosts, manner.erase_list, manner.announce, are_all=are_all)
@@ -273,8 +275,9 @@ class Conductor:
             Its host left, or took longer than one may.
         """
         book = self.book
-        # that it began its host has to say
-        book.change(item.key, state="planned", reason="", now="")
+        # that it began its host has to say: until then it is as it was left
+        self._awaited.add(item.key)
+        book.change(item.key, now="")
         arguments = (*self._asked(item), book.tell_after_s)
         try:
             answer = await self.centre.ask(
@@ -284,6 +287,8 @@ class Conductor:
             if self.centre.is_here(item.host):
                 await self.centre.dismiss(item.host)
             raise error
+        finally:
+            self._awaited.discard(item.key)
         if answer["reason"].startswith(NOT_TOLD):
             answer |= {"state": "planned", "reason": ""}
         return self.change(item.key, **_told_in_a_fleet(answer, item), now="")
@@ -323,8 +328,9 @@ class Conductor:
         item = self.book.fleet.items.get(news["item"])
         if item is not None and (item.host, self.book.fleet.name) == (host, news["fleet"]):
             self.book.hear(news["item"], news)
-            begins = item.state == "planned" and not self.book.fleet.work.begins_together
-            self.change(news["item"], state="measuring" if begins else item.state, now=news["line"])
+            begins = item.key in self._awaited and not self.book.fleet.work.begins_together
+            self._awaited.discard(item.key)
+            self.change(item.key, **({"state": "measuring", "reason": ""} if begins else {}), now=news["line"])
             if news["line"] == host_tasks.READY and news["item"] in self.ready:
                 self.ready[news["item"]].set()
 

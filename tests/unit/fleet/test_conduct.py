@@ -154,6 +154,29 @@ def test_what_is_measured_is_what_its_host_said_it_began(tmp_path: Path, capsys:
     ]
 
 
+@pytest.mark.parametrize("reason", ["the fleet was interrupted", "the connection to it was lost"])
+def test_what_was_cut_off_stays_so_until_its_host_says_that_it_goes_on(tmp_path: Path, reason: str) -> None:
+    """Whoever goes on may be killed at any moment, and what is kept then is all that is known."""
+    item = FleetItem("one/S0", "one", "/dev/sda", state="cut_off", reason=reason, run="/runs/f/one/S0/x")
+    book = FleetBook(new_fleet(FleetWork("run"), {"one": HostEntry()}, tmp_path).with_items([item]))
+    seen = []
+
+    class GoesOn(Measuring):
+        async def ask(self, host: str, question: Any, fleet: str, *arguments: Any, **options: Any) -> Mapping[str, str]:
+            seen.append(book.fleet.items[item.key])
+            self.hear(host, {"fleet": fleet, "item": item.key, "line": "1 of 4 trials"})
+            seen.append(book.fleet.items[item.key])
+            return {**NOTHING, "state": "complete"}
+
+    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    centre = GoesOn()
+    in_own_loop(Conductor(book, cast(Centre, centre), manner).measure_item(item))
+    # what comes late says nothing any more
+    centre.hear("one", {"fleet": book.fleet.name, "item": item.key, "line": "2 of 4 trials"})
+    seen.append(book.fleet.items[item.key])
+    assert [(one.state, one.reason) for one in seen] == [("cut_off", reason), ("measuring", ""), ("complete", "")]
+
+
 def test_why_nothing_began_together_is_told_in_the_answer_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
