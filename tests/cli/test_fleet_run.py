@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,10 @@ import pytest
 
 from drivelab.cli.fleet_options import reach_of
 from drivelab.cli.main import run
-from drivelab.fleet.record import new_fleet
+from drivelab.fleet.record import HostRecord, new_fleet, open_fleet
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetItem, FleetWork, ItemPlan
+from made_up_fleet import write_gathered_fleet
 
 
 @pytest.fixture
@@ -148,3 +152,27 @@ def test_what_begins_together_is_measured_again_by_the_command_that_began_it(
     assert do == f"  do:    {line}"
     assert run(["fleet", "status", fleet.name]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == f"go on: {line}"
+
+
+@pytest.mark.parametrize(("is_here", "code", "first"), [(True, 0, "2 of 2 runs are"), (False, 1, "1 of 2 runs is")])
+def test_gather_says_first_whether_all_runs_are_here_and_asks_only_hosts_of_which_some_are_missing(
+    tmp_path: Path, is_here: bool, code: int, first: str
+) -> None:
+    fleet, directories = write_gathered_fleet(tmp_path / "runs")
+    for directory in directories:
+        listed = [(one.name, one.stat().st_size, sha256(one.read_bytes()).hexdigest()) for one in directory.iterdir()]
+        directory.with_name(f".{directory.name}.files.json").write_text(json.dumps({"files": listed}))
+    # of elm nothing was known when it was asked last, and nobody is at the address of any
+    hosts = {name: HostRecord(HostEntry(address="127.0.0.1", port=1)) for name in ("fir", "oak")}
+    hosts["elm"] = HostRecord(HostEntry(address="127.0.0.1", port=1), reason="it did not join within 60 s")
+    replace(open_fleet(str(fleet.directory)), hosts=hosts).keep()
+    if not is_here:
+        shutil.rmtree(directories[0])
+    words = ["fleet", "gather", str(fleet.directory), "--listen", "127.0.0.1", "--to", str(tmp_path / "store")]
+    # as a process of its own: it has a loop, and in this one that of a browser may be at work
+    told = subprocess.run([sys.executable, "-m", "drivelab", *words], capture_output=True, text=True)
+    assert told.returncode == code, told.stdout + told.stderr
+    assert told.stdout.splitlines()[0] == f"{first} stored in {tmp_path / 'store'}"
+    reasons = {name: host.reason for name, host in open_fleet(str(fleet.directory)).hosts.items()}
+    assert reasons["elm"] == "it did not join within 60 s"
+    assert bool(reasons["fir"]) != is_here

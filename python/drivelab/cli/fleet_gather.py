@@ -13,6 +13,8 @@ from drivelab.cli.fleet_options import (
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
 from drivelab.cli.push import TO, exit_of, pushed, summary
+from drivelab.model.errors import EXIT_OK
+from drivelab.model.names import counted_of
 
 
 @reaching
@@ -24,7 +26,8 @@ def command(
 ) -> int:
     """Bring here the runs of a fleet that are complete on their hosts; nothing is measured.
 
-    With --to they are put into a store, too, as by 'drivelab push'.
+    Hosts whose runs are all here are not asked, and the exit code is 0 when all
+    runs are. With --to they are put into a store, too, as by 'drivelab push'.
 
     Raises
     ------
@@ -37,7 +40,12 @@ def command(
     book = FleetBook(open_fleet(fleet))
     is_whole = sitting(book, reach, lambda conductor: conductor.gather(), gathers=True, as_json=as_json)
     items = book.fleet.items.values()
-    told = pushed([book.fleet.directory / one.gathered for one in items if one.gathered], to) if to else []
+    here = [book.fleet.directory / one.gathered for one in items if one.gathered]
+    told = pushed(here, to) if to else []
     if to:
         print(summary(told, to), file=sys.stderr)
-    return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole) or exit_of(told)
+    count = sum(one["state"] != "failed" for one in told) if to else len(here)
+    if items and not as_json:
+        print(f"{counted_of(count, len(items), 'run', 'are')} {f'stored in {to}' if to else 'here'}")
+    shown = show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
+    return EXIT_OK if is_whole and items and count == len(items) else shown or exit_of(told)

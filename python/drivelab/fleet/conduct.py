@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -122,8 +122,9 @@ class Conductor:
         await self._each_host(self.foresee_host)
 
     async def gather(self) -> None:
-        """Bring here what is complete on its host and not here yet."""
-        await self._each_host(self._gather_host)
+        """Bring here what is complete on its host and not here yet; no other host is asked."""
+        missing = {item.host for item in self.book.fleet.items.values() if not item.gathered}
+        await self._each_host(self._gather_host, missing)
 
     async def ask_each(self, question: Callable[..., Any], use: Callable[[str, Any], None]) -> None:
         """Ask every host the same; `use` gets its name and its answer."""
@@ -133,10 +134,10 @@ class Conductor:
 
         await self._each_host(ask)
 
-    async def _each_host(self, work: Callable[[str], Any]) -> None:
+    async def _each_host(self, work: Callable[[str], Any], among: Collection[str] | None = None) -> None:
         async with self.book.kept(), asyncio.TaskGroup() as group:
             for name in self.book.fleet.hosts:
-                if not self._is_done(name):
+                if not self._is_done(name) and (among is None or name in among):
                     group.create_task(self.one_host(name, work))
 
     def _is_done(self, name: str) -> bool:
