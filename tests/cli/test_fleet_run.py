@@ -50,6 +50,20 @@ def test_a_mistake_is_told_at_once(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.provokes("F901")
+@pytest.mark.parametrize("words", [("run", "ssd-latency"), ("check",), ("io", "--operation", "read")])
+def test_a_host_of_which_nothing_is_meant_is_a_mistake_where_something_is_measured(
+    hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    with Path(hosts).open("a") as file:
+        file.write('[hosts.two]\naddress = "192.0.2.1"\n')
+    assert run(["fleet", *words, "--hosts", hosts]) == 2
+    said = capsys.readouterr().err
+    assert "error[F901] two has no drives and no targets" in said
+    assert 'do:    say which are meant: drives = [{ transport = "nvme" }], or targets = ["DIR"]' in said
+    assert not (tmp_path / "runs").exists()
+
+
 def test_the_status_of_a_fleet_names_it_and_says_what_is_missing(
     hosts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,7 +146,7 @@ def test_a_list_may_name_hosts_that_are_not_meant_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
-    (tmp_path / "hosts.toml").write_text("format = 1\n[hosts.fir]\n[hosts.oak]\n")
+    (tmp_path / "hosts.toml").write_text('format = 1\n[defaults]\ntargets = ["/srv"]\n[hosts.fir]\n[hosts.oak]\n')
     (tmp_path / "erase.txt").write_text("fir:loop0\noak:loop1\n")
     words = ["--hosts", str(tmp_path / "hosts.toml"), "--erase-list", str(tmp_path / "erase.txt"), "--host", "oak"]
     # what is wrong stands behind the list

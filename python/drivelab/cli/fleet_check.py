@@ -18,7 +18,7 @@ from drivelab.cli.fleet_options import (
 )
 from drivelab.cli.fleet_sitting import begin, show_fleet
 from drivelab.fleet.erase_list import load_erase_list
-from drivelab.fleet.hosts import chosen_hosts, load_hosts
+from drivelab.fleet.hosts import load_hosts, measured_hosts
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.needs.load import load_need
 
@@ -49,7 +49,7 @@ def command(
     from drivelab.fleet.record import new_fleet
 
     every = load_hosts(hosts)
-    known = chosen_hosts(every, host or (), where=str(hosts))
+    known = measured_hosts(every, host or (), where=str(hosts))
     erasable = load_erase_list(erase_list, every, chosen=known)
     if need is not None:
         load_need(need)

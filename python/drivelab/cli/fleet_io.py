@@ -20,7 +20,7 @@ from drivelab.cli.fleet_options import (
 )
 from drivelab.cli.fleet_sitting import begin, exit_of, fleet_json, show_fleet
 from drivelab.fleet.erase_list import EraseList, load_erase_list
-from drivelab.fleet.hosts import chosen_hosts, load_hosts
+from drivelab.fleet.hosts import load_hosts, measured_hosts
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.model.workload import Workload
@@ -57,7 +57,7 @@ def command(
     from drivelab.fleet.record import new_fleet
 
     every = load_hosts(hosts)
-    known = chosen_hosts(every, host or (), where=str(hosts))
+    known = measured_hosts(every, host or (), where=str(hosts))
     erasable = load_erase_list(erase_list, every, chosen=known)
     if not require_understood(options or ()).writes:
         # no consent is needed for it, so none is given

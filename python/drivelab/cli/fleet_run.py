@@ -33,7 +33,7 @@ from drivelab.cli.run_options import (
 )
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
 from drivelab.fleet.erase_list import EraseList, load_erase_list
-from drivelab.fleet.hosts import chosen_hosts, load_hosts
+from drivelab.fleet.hosts import load_hosts, measured_hosts
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.plan.narrow import narrowed
@@ -77,7 +77,7 @@ def command(
     from drivelab.fleet.record import new_fleet
 
     every = load_hosts(hosts)
-    known = chosen_hosts(every, host or (), where=str(hosts))
+    known = measured_hosts(every, host or (), where=str(hosts))
     erasable = load_erase_list(erase_list, every, chosen=known)
     if not is_job_file(experiment):
         # what is wrong for every host is told before one is asked

@@ -12,7 +12,7 @@ from drivelab.experiments.load import document_of, text_of
 from drivelab.experiments.mistakes import Tables, mistake_in
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import DriveRule, FleetHosts, HostEntry
-from drivelab.model.names import did_you_mean
+from drivelab.model.names import did_you_mean, in_number, some_in_words
 
 
 def load_hosts(path: Path, only: tuple[str, ...] = ()) -> dict[str, HostEntry]:
@@ -50,6 +50,24 @@ def chosen_hosts(hosts: Mapping[str, HostEntry], only: Collection[str], *, where
     for name in only:
         require_host("F901", name, hosts, where)
     return {name: entry for name, entry in hosts.items() if not only or name in only}
+
+
+def measured_hosts(hosts: Mapping[str, HostEntry], only: Collection[str], *, where: str) -> dict[str, HostEntry]:
+    """The same where something is measured: each of them has to say what.
+
+    Raises
+    ------
+    DrivelabError
+        F901: there is none of a name, or one has no drives and no targets.
+    """
+    chosen = chosen_hosts(hosts, only, where=where)
+    # an empty list is an answer
+    silent = [name for name, entry in chosen.items() if entry.drives is None and entry.targets is None]
+    if silent:
+        do = 'say which are meant: drives = [{ transport = "nvme" }], or targets = ["DIR"]'
+        what = f"{some_in_words(silent)} {in_number(len(silent), 'have')} no drives and no targets"
+        raise DrivelabError("F901", what, where=where, do=do)
+    return chosen
 
 
 def require_host(code: str, name: str, hosts: Collection[str], where: str) -> None:
