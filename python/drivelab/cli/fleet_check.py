@@ -17,7 +17,7 @@ from drivelab.cli.fleet_options import (
     reaching,
 )
 from drivelab.cli.fleet_sitting import begin, show_fleet
-from drivelab.fleet.erase_list import load_erase_list
+from drivelab.fleet.erase_list import load_erase_list, name_to_type_again
 from drivelab.fleet.hosts import load_hosts, measured_hosts
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.needs.load import load_need
@@ -55,6 +55,8 @@ def command(
         load_need(need)
     words = [*(["--for", need] if need else []), *(["--quick"] if quick else [])]
     work, is_part, to_go_on = FleetWork("check", tuple(words)), len(known) < len(every), reach.to_go_on(no_gather)
-    book = FleetBook(new_fleet(work, known, out, is_part=is_part, erase_list=erase_list, options=to_go_on))
+    book = FleetBook(
+        new_fleet(work, known, out, is_part=is_part, erase_list=name_to_type_again(erase_list), options=to_go_on)
+    )
     is_whole = begin(book, reach, lambda one: one.measure(), erasable, gathers=not no_gather, as_json=as_json)
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)

@@ -14,7 +14,7 @@ from drivelab.cli.fleet_options import (
     reaching,
 )
 from drivelab.cli.fleet_sitting import show_fleet, sitting
-from drivelab.fleet.erase_list import load_erase_list
+from drivelab.fleet.erase_list import load_erase_list, name_to_type_again
 from drivelab.model.errors import DrivelabError
 
 
@@ -45,7 +45,10 @@ def command(
     if found.work.begins_together:
         what = "what begins at one moment on all hosts cannot go on, and is measured again as a whole"
         raise DrivelabError("F903", what, where=found.called, do=found.how_to_go_on)
-    listed, options = str(erase_list or found.erase_list), reach.to_go_on(no_gather) or found.options
+    listed, options = (
+        str(name_to_type_again(erase_list) or found.erase_list),
+        reach.to_go_on(no_gather) or found.options,
+    )
     book = FleetBook(replace(found.as_left(), erase_list=listed, options=options))
     try:
         is_whole = sitting(

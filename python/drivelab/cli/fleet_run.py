@@ -32,7 +32,7 @@ from drivelab.cli.run_options import (
     TraceOption,
 )
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
-from drivelab.fleet.erase_list import EraseList, load_erase_list
+from drivelab.fleet.erase_list import EraseList, load_erase_list, name_to_type_again
 from drivelab.fleet.hosts import load_hosts, measured_hosts
 from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork
@@ -90,7 +90,9 @@ def command(
     if dry_run:
         return _dry_run(work, known, reach, erasable, as_json=as_json)
     is_part, to_go_on = len(known) < len(every), reach.to_go_on(no_gather)
-    book = FleetBook(new_fleet(work, known, out, is_part=is_part, erase_list=erase_list, options=to_go_on))
+    book = FleetBook(
+        new_fleet(work, known, out, is_part=is_part, erase_list=name_to_type_again(erase_list), options=to_go_on)
+    )
     is_whole = begin(book, reach, lambda one: one.measure(), erasable, gathers=not no_gather, as_json=as_json)
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
 

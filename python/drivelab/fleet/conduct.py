@@ -20,7 +20,7 @@ from drivelab.fleet.centre import Centre, HostGone
 from drivelab.fleet.certificates import Keys
 from drivelab.fleet.clock import offset_of
 from drivelab.fleet.connections import HostConnections
-from drivelab.fleet.erase_list import EraseList
+from drivelab.fleet.erase_list import EraseList, not_measured
 from drivelab.fleet.fingerprint import difference
 from drivelab.fleet.gather import gathered
 from drivelab.fleet.starter import Starter
@@ -97,7 +97,7 @@ class Conductor:
         self._awaited: set[str] = set()
         open_hosts = [name for name in book.fleet.hosts if not self._is_done(name)]
         are_all = len(open_hosts) == len(book.fleet.hosts)
-        self.census = Census(open_hosts, manner.erase_list, manner.announce, are_all=are_all)
+        self.census = Census(open_hosts, manner.erase_list, self._announce, are_all=are_all)
         self._work = book.fleet.work.to_json()
         centre.listen(self._hear)
 
@@ -324,6 +324,9 @@ class Conductor:
         item = self.book.change(key, **changes)
         self.manner.tell(key)
         return item
+
+    def _announce(self, hosts: Sequence[str], unknown_lines: Sequence[str]) -> None:
+        self.manner.announce(hosts, not_measured(unknown_lines, self.book.fleet.items.values()))
 
     def _hear(self, host: str, news: Mapping[str, Any]) -> None:
         item = self.book.fleet.items.get(news["item"])

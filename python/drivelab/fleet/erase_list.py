@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from drivelab.experiments.load import text_of
+from drivelab.experiments.load import FILE_BYTES_MAX, text_of
 from drivelab.fleet.hosts import require_host
 from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_plan import FleetItem
 from drivelab.plan.fleet import Drive
 
+# what a shell makes of <(command): open already, so that somebody writes to it
+_OPEN_ALREADY = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 _NOTE = "#"
 _LISTED = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:+-]*")
 
@@ -76,7 +79,7 @@ def load_erase_list(path: Path | None, hosts: Collection[str] | None, *, chosen:
     Parameters
     ----------
     path : Path or None
-        The file; None is an empty list.
+        The file, or a pipe that is open already; None is an empty list.
     hosts : collection of str or None
         All hosts that there are, also those that are not meant now; None where they are not known.
     chosen : collection of str
@@ -88,7 +91,7 @@ def load_erase_list(path: Path | None, hosts: Collection[str] | None, *, chosen:
         F902: it cannot be read, holds a line that is no serial, or names a host that there is not.
     """
     found: list[str] = []
-    lines = text_of(str(path), code="F902").splitlines() if path else ()
+    lines = _text_of(path).splitlines() if path else ()
     for number, line in enumerate(lines, 1):
         words, where = line.partition(_NOTE)[0].split(), f"{path}:{number}"
         if len(words) > 1:
@@ -103,6 +106,44 @@ def load_erase_list(path: Path | None, hosts: Collection[str] | None, *, chosen:
                 require_host("F902", host, hosts, where)
         found += words
     return EraseList(found, may_mean_others=hosts is None or set(chosen) != set(hosts))
+
+
+def name_to_type_again(path: Path | None) -> Path | None:
+    """What is typed for a list when it is wanted again: a pipe is read once, so some file then."""
+    return Path("FILE") if path is not None and _is_open_pipe(path) else path
+
+
+def not_measured(lines: Iterable[str], items: Iterable[FleetItem]) -> list[str]:
+    """Lines of a list but those that mean what is measured already."""
+    known: set[str] = set()
+    for item in items:
+        if item.state == "complete":
+            own = {item.drive[key] for key in ("serial", "wwn") if key in item.drive}
+            consents = map(_without_contents, item.plan.consents if item.plan else ())
+            known |= own | {f"{item.host}:{name}" for name in (*own, *consents, PurePosixPath(item.target).name)}
+    return [line for line in lines if _without_contents(line) not in known]
+
+
+def _text_of(path: Path) -> str:
+    """What a list holds.
+
+    Raises
+    ------
+    DrivelabError
+        F902: it cannot be read, or too much comes by a pipe.
+    """
+    if not _is_open_pipe(path):
+        return text_of(str(path), code="F902")
+    with path.open("rb") as pipe:
+        content = pipe.read(FILE_BYTES_MAX + 1)
+    if len(content) > FILE_BYTES_MAX:
+        raise DrivelabError("F902", f"more than {FILE_BYTES_MAX // 1024} KiB came by a pipe", where=str(path))
+    # what is no text is no serial either
+    return content.decode("utf-8-sig", errors="replace")
+
+
+def _is_open_pipe(path: Path) -> bool:
+    return str(path).startswith(_OPEN_ALREADY) and path.is_fifo()
 
 
 def _without_contents(line: str) -> str:

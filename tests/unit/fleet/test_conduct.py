@@ -177,6 +177,17 @@ def test_what_was_cut_off_stays_so_until_its_host_says_that_it_goes_on(tmp_path:
     assert [(one.state, one.reason) for one in seen] == [("cut_off", reason), ("measuring", ""), ("complete", "")]
 
 
+def test_who_goes_on_is_not_told_of_lines_of_drives_that_are_measured(tmp_path: Path) -> None:
+    done = FleetItem("one/S1", "one", "/dev/sda", drive={"serial": "S1"}, state="complete", gathered="x")
+    fleet = new_fleet(FleetWork("run"), {"one": HostEntry(), "two": HostEntry()}, tmp_path).with_items([done])
+    told: list[Any] = []
+    listed = EraseList(["S1", "one:sda", "S9"])
+    manner = Manner(None, ssh_words, 60, 60, 30, listed, True, lambda _key: None, lambda *one: told.append(one))
+    conductor = Conductor(FleetBook(fleet), cast(Centre, Host(NOTHING)), manner)
+    in_own_loop(conductor.census.may_begin("two", []))
+    assert told == [(["two"], ["S9"])]
+
+
 def test_why_nothing_began_together_is_told_in_the_answer_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from drivelab.fleet.erase_list import EraseList, load_erase_list
+from drivelab.fleet.erase_list import EraseList, load_erase_list, name_to_type_again, not_measured
 from drivelab.model.errors import DrivelabError
+from drivelab.model.fleet_plan import FleetItem, ItemPlan
 
 
 def drive(name: str, *serials: str) -> dict[str, Any]:
@@ -87,3 +89,52 @@ def test_a_list_for_all_hosts_serves_those_that_are_meant_now(tmp_path: Path) ->
         assert listed.without_drive(DRIVES, are_all=True) == ([], ["oak:loop1", "S9"])
     whole = load_erase_list(path, ["fir", "oak"], chosen=["fir", "oak"])
     assert whole.without_drive(DRIVES | {"oak": []}, are_all=True) == (["oak:loop1", "S9"], [])
+
+
+def test_lines_of_drives_that_are_measured_are_of_no_interest_any_more() -> None:
+    plan = ItemPlan(consents=("loop0+contents",))
+    items = [
+        FleetItem("fir/S1", "fir", "/dev/sda", drive={"serial": "S1", "wwn": "wwn-1"}, state="complete"),
+        FleetItem("fir/loop0", "fir", "/dev/loop0", plan=plan, state="complete"),
+        FleetItem("oak/S2", "oak", "/dev/sda", drive={"serial": "S2"}, state="cut_off"),
+    ]
+    measured = ["S1", "fir:S1+contents", "fir:sda", "wwn-1", "fir:loop0+contents"]
+    others = ["S2", "oak:sda", "S9", "loop0", "elm:loop0"]
+    assert not_measured([*measured, *others], items) == others
+
+
+def test_a_list_that_comes_by_a_pipe_is_read_and_has_to_be_named_again(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, b"S1\nfir:loop0\n")
+        os.close(writing)
+        path = Path(f"/dev/fd/{reading}")
+        assert load_erase_list(path, ["fir"]).lines == ("S1", "fir:loop0")
+        assert name_to_type_again(path) == Path("FILE")
+    finally:
+        os.close(reading)
+    assert name_to_type_again(tmp_path / "a") == tmp_path / "a"
+    assert name_to_type_again(None) is None
+
+
+@pytest.mark.provokes("F902")
+def test_no_more_is_read_from_a_pipe_than_a_list_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivelab.fleet.erase_list.FILE_BYTES_MAX", 1024)
+    reading, writing = os.pipe()
+    try:
+        # nobody ends it, and still it is refused
+        os.write(writing, b"S1\n" * 1000)
+        with pytest.raises(DrivelabError, match="more than 1 KiB came by a pipe") as caught:
+            load_erase_list(Path(f"/dev/fd/{reading}"), ["fir"])
+        assert caught.value.code == "F902"
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+@pytest.mark.provokes("F902")
+def test_a_pipe_that_has_a_name_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(DrivelabError, match="it is a pipe, and no regular file") as caught:
+        load_erase_list(tmp_path / "fifo", ["fir"])
+    assert caught.value.code == "F902"

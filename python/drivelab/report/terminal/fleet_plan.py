@@ -98,7 +98,8 @@ def _reasons(
     if unknown_lines:
         # serials first: what names a host that is not asked is no mistake
         shown = sorted(unknown_lines, key=lambda line: ":" in line)
-        yield f"{_some(shown)} of the erase list: no drive of the hosts that have answered"
+        none = "no drive of the hosts that have answered; it stops nothing, since other hosts may have it"
+        yield f"{_some(shown)} of the erase list: {none}"
     for name, reason in reasons.items():
         found.setdefault(reason, []).append(name)
     for name, of_host in notes.items():
