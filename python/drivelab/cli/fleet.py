@@ -34,7 +34,7 @@ COMMANDS = (
     Command(
         "fleet resume",
         "Go on with a fleet: what was cut off, failed or could not be asked.",
-        ("fleet resume LAST", "fleet resume FLEET --erase-list serials.txt"),
+        ("fleet resume LAST", "fleet resume FLEET --erase-list serials.txt", "fleet resume LAST --dry-run"),
     ),
     Command(
         "fleet gather",

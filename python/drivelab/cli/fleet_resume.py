@@ -13,7 +13,7 @@ from drivelab.cli.fleet_options import (
     UnfinishedArgument,
     reaching,
 )
-from drivelab.cli.fleet_sitting import show_fleet, sitting
+from drivelab.cli.fleet_sitting import ForeseeOption, show_fleet, show_foreseen, sitting
 from drivelab.fleet.erase_list import load_erase_list, name_to_type_again
 from drivelab.model.errors import DrivelabError
 
@@ -24,6 +24,7 @@ def command(
     fleet: UnfinishedArgument = None,
     erase_list: EraseListOption = None,
     no_gather: NoGatherOption = False,
+    dry_run: ForeseeOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Go on with a fleet: hosts that could not be asked, drives that were cut off or failed, runs that are not here.
@@ -40,11 +41,13 @@ def command(
     from drivelab.fleet.record import open_fleet, unfinished_fleet
 
     found = open_fleet(fleet) if fleet else unfinished_fleet(_leave_out)
-    print(f"going on with {found.called}", file=sys.stderr)
+    print(f"{'asking about' if dry_run else 'going on with'} {found.called}", file=sys.stderr)
     erasable = load_erase_list(erase_list, None if found.is_part else found.hosts, chosen=found.hosts)
     if found.work.begins_together:
         what = "what begins at one moment on all hosts cannot go on, and is measured again as a whole"
         raise DrivelabError("F903", what, where=found.called, do=found.how_to_go_on)
+    if dry_run:
+        return show_foreseen(found.as_left(), reach, erasable, as_json=as_json)
     listed, options = (
         str(name_to_type_again(erase_list) or found.erase_list),
         reach.to_go_on(no_gather) or found.options,

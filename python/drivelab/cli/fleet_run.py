@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from drivelab.cli.fleet_options import (
     EraseListOption,
@@ -19,7 +15,7 @@ from drivelab.cli.fleet_options import (
     chosen_seed,
     reaching,
 )
-from drivelab.cli.fleet_sitting import begin, show_fleet, show_plan, sitting
+from drivelab.cli.fleet_sitting import ForeseeOption, begin, show_fleet, show_foreseen
 from drivelab.cli.job_file import is_job_file
 from drivelab.cli.run_options import (
     ExperimentArgument,
@@ -32,9 +28,8 @@ from drivelab.cli.run_options import (
     TraceOption,
 )
 from drivelab.experiments.load import load_experiment, looks_like_path, text_of
-from drivelab.fleet.erase_list import EraseList, load_erase_list, name_to_type_again
+from drivelab.fleet.erase_list import load_erase_list, name_to_type_again
 from drivelab.fleet.hosts import load_hosts, measured_hosts
-from drivelab.model.fleet_hosts import HostEntry
 from drivelab.model.fleet_plan import FleetWork
 from drivelab.plan.narrow import narrowed
 
@@ -55,9 +50,7 @@ def command(
     trace: TraceOption = False,
     out: FleetOutOption = None,
     no_gather: NoGatherOption = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only ask all hosts what they would do, and touch nothing.")
-    ] = False,
+    dry_run: ForeseeOption = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run one experiment on drives of many hosts, one drive at a time on each, and bring the runs here.
@@ -74,7 +67,7 @@ def command(
         F901 to F905, F909: hosts, lists, keys and addresses. P701 to P703: the experiment.
     """
     from drivelab.fleet.book import FleetBook
-    from drivelab.fleet.record import new_fleet
+    from drivelab.fleet.record import FleetRecord, HostRecord, new_fleet
 
     every = load_hosts(hosts)
     known = measured_hosts(every, host or (), where=str(hosts))
@@ -88,32 +81,14 @@ def command(
     options += ["--repeats", str(repeats)] if repeats else []
     work = FleetWork("run", tuple(options), *experiment_of(experiment))
     if dry_run:
-        return _dry_run(work, known, reach, erasable, as_json=as_json)
+        planned = FleetRecord(Path(), "dry-run", work, {name: HostRecord(entry) for name, entry in known.items()})
+        return show_foreseen(planned, reach, erasable, as_json=as_json)
     is_part, to_go_on = len(known) < len(every), reach.to_go_on(no_gather)
     book = FleetBook(
         new_fleet(work, known, out, is_part=is_part, erase_list=name_to_type_again(erase_list), options=to_go_on)
     )
     is_whole = begin(book, reach, lambda one: one.measure(), erasable, gathers=not no_gather, as_json=as_json)
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)
-
-
-def _dry_run(
-    work: FleetWork, hosts: Mapping[str, HostEntry], reach: Reach, erasable: EraseList, *, as_json: bool
-) -> int:
-    """Print what all hosts would do; the exit code says whether all of them can."""
-    from drivelab.fleet.book import FleetBook
-    from drivelab.fleet.record import FleetRecord, HostRecord
-
-    known = {name: HostRecord(entry) for name, entry in hosts.items()}
-    book = FleetBook(FleetRecord(Path(), "dry-run", work, known), keeps=False)
-    unknown: list[str] = []
-
-    def announce(_hosts: Sequence[str], lines: Sequence[str]) -> None:
-        unknown.extend(lines)
-
-    if not sitting(book, reach, lambda one: one.foresee(), erase_list=erasable, announce=announce):
-        raise KeyboardInterrupt
-    return show_plan(book.fleet, unknown, as_json=as_json)
 
 
 def _switches(quick: bool, skip_unavailable: bool, trace: bool) -> tuple[tuple[str, bool], ...]:

@@ -7,7 +7,9 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from drivelab.cli.fleet_live import telling
 from drivelab.cli.fleet_options import Reach
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from drivelab.fleet.record import FleetRecord
 
 SCHEMA = 1
+ForeseeOption = Annotated[
+    bool, typer.Option("--dry-run", help="Only ask all hosts what they would do, and touch nothing.")
+]
 Work = Callable[["Conductor"], Awaitable[None]]
 Announce = Callable[[Sequence[str], Sequence[str]], None]
 
@@ -136,6 +141,27 @@ def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = Fal
     return EXIT_NOT_TRUSTED if is_doubtful and not is_running else EXIT_OK
 
 
+def show_foreseen(fleet: FleetRecord, reach: Reach, erase_list: EraseList, *, as_json: bool) -> int:
+    """Print what hosts would do with what is not measured, as `show_plan` does; nothing is kept.
+
+    Raises
+    ------
+    DrivelabError
+        As `sitting`.
+    """
+    from drivelab.fleet.book import FleetBook
+
+    book = FleetBook(fleet, keeps=False)
+    unknown: list[str] = []
+
+    def announce(_hosts: Sequence[str], lines: Sequence[str]) -> None:
+        unknown.extend(lines)
+
+    if not sitting(book, reach, lambda one: one.foresee(), erase_list=erase_list, announce=announce):
+        raise KeyboardInterrupt
+    return show_plan(book.fleet, unknown, as_json=as_json)
+
+
 def show_plan(fleet: FleetRecord, unknown_lines: Sequence[str], *, as_json: bool) -> int:
     """Print what a fleet would do; the exit code says whether all of it can be done.
 
@@ -150,17 +176,17 @@ def show_plan(fleet: FleetRecord, unknown_lines: Sequence[str], *, as_json: bool
     """
     from drivelab.report.terminal.fleet_plan import fleet_plan_lines
 
-    items = list(fleet.items.values())
+    items = [item for item in fleet.items.values() if item.state != "complete"]
     reasons = {name: host.reason for name, host in fleet.hosts.items() if host.reason}
     if as_json:
-        told = fleet.to_json()
+        told = fleet.to_json() | {"items": [item.to_json() for item in items]}
         kept = {key: told[key] for key in ("work", "hosts", "items")}
         print(json.dumps({"schema": SCHEMA, **kept, "lines_not_known": list(unknown_lines)}, indent=2))
     else:
         notes = {name: host.notes for name, host in fleet.hosts.items()}
         plain = not make_console().encoding.startswith("utf")
         print("\n".join(fleet_plan_lines(items, reasons, notes, unknown_lines, plain=plain)))
-    is_possible = bool(items) and not reasons and not any(item.plan and item.plan.refused for item in items)
+    is_possible = bool(fleet.items) and not reasons and not any(item.plan and item.plan.refused for item in items)
     return EXIT_OK if is_possible else EXIT_FAILED
 
 

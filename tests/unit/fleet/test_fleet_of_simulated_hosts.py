@@ -103,8 +103,15 @@ def test_who_goes_on_refuses_a_line_that_means_no_drive_as_who_begins_does(tmp_p
     assert [count_of(host, BEGUN) for host in hosts] == [1, 1]
     assert open_fleet(first.document["directory"]) == before
     listed.write_text(f"{hosts[0].serial}\n")
+    foreseen = fleet.ask(*again, "--dry-run", hosts=repaired, **PATIENT)
+    assert foreseen.exit_code == 0, foreseen.complaints
+    assert [item["plan"]["refused"] for item in foreseen.document["items"]] == ["", ""]
+    assert open_fleet(first.document["directory"]) == before
+    assert [count_of(host, BEGUN) for host in hosts] == [1, 1]
     done = fleet.ask(*again, hosts=repaired, **PATIENT)
     assert done.exit_code == 0, done.complaints
+    nothing = fleet.ask(*again, "--dry-run", hosts=repaired, **PATIENT)
+    assert (nothing.exit_code, nothing.document["items"]) == (0, []), nothing.complaints
 
 
 def test_who_goes_on_without_the_list_changes_nothing_of_what_is_known(tmp_path: Path) -> None:
