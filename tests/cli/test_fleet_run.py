@@ -80,6 +80,7 @@ def test_the_status_of_a_fleet_names_it_and_says_what_is_missing(
     assert run(["fleet", "status"]) == 1
     told = capsys.readouterr().out.splitlines()
     assert told[:2] == [fleet.name, "small: 0 of 1 target on 1 of 2 hosts is measured; 1 cut off."]
+    assert "- one/S1: the command was ended while it was measured" in told
     assert told[-1] == f"go on: drivelab fleet resume {fleet.name}"
     assert run(["fleet", "status", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["items"][0]["state"] == "cut_off"

@@ -88,8 +88,9 @@ class _LineTeller:
         if item.state == "planned":
             # nothing has come of it yet
             return
-        said = item.reason or (f"but {item.doubt}" if item.doubt else item.answer)
-        self._line(key, f"{key}: {item.state.replace('_', ' ')}" + (f": {said}" if said else ""))
+        said = item.reason or item.answer
+        told = f", but {item.doubt}" if item.doubt else f": {said}" if said else ""
+        self._line(key, f"{key}: {item.state.replace('_', ' ')}{told}")
 
     def _tell_host(self, name: str, reason: str) -> None:
         """Say why a host was not asked to the end, if none of its targets has said it."""

@@ -136,7 +136,7 @@ class FleetRecord:
     def as_left(self) -> FleetRecord:
         """The same when nobody works with it: what is measured in it is not asked for any more."""
         return self.with_items(
-            replace(item, state="cut_off", reason="the command that asked for it is gone")
+            replace(item, state="cut_off", reason="the command was ended while it was measured")
             for item in self.items.values()
             if item.state == "measuring"
         )

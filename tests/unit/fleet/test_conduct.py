@@ -188,6 +188,16 @@ def test_who_goes_on_is_not_told_of_lines_of_drives_that_are_measured(tmp_path: 
     assert told == [(["two"], ["S9"])]
 
 
+def test_what_is_measured_and_not_to_be_trusted_is_told_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    book = FleetBook(new_fleet(FleetWork("run"), {"one": HostEntry()}, tmp_path).with_items([FAILED]))
+    with telling(book, as_json=False) as teller:
+        book.change("one/S1", state="complete", reason="", answer="11 us", doubt="2 of 2 trials do not describe it")
+        teller.tell("one/S1")
+    assert capsys.readouterr().err == "one/S1: complete, but 2 of 2 trials do not describe it\n"
+
+
 def test_why_nothing_began_together_is_told_in_the_answer_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
