@@ -91,7 +91,7 @@ def test_a_fleet_without_a_slow_drive_says_so_in_one_line() -> None:
 
 def test_a_whole_host_is_told_with_its_ratio() -> None:
     lines = lines_of(Fleet(hosts=12, dates=5, slowdowns=[Slowdown("h5", "", 1.4, 0.3, date=1)]), 3)
-    assert " ".join(lines).startswith("Host h5 as a whole is slow: 1.")
+    assert " ".join(lines).startswith("Host h5 as a whole was slow: 1.")
     assert any(line.startswith("whole host  h5") for line in lines)
 
 

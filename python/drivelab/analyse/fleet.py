@@ -44,6 +44,8 @@ _HOST_RATIO_MIN = 1.25
 _HOST_USUAL = 0.1
 # a drive is silent where its host has samples for so much longer
 _SILENT_S, _SILENT_STEPS = 600, 20
+# slow until so many samples before its last one is slow still
+_END_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,11 @@ def _silent(hosts: Iterable[HostSeries]) -> Iterator[SilentDrive]:
 
 
 def _worst_first(found: Iterable[SlowOne]) -> tuple[SlowOne, ...]:
-    return tuple(sorted(found, key=lambda one: (-one.risk, -one.ratio, one.cluster, one.host, one.drive)))
+    return tuple(sorted(found, key=_place))
+
+
+def _place(one: SlowOne) -> tuple[bool, int, float, str, str, str]:
+    return one.has_recovered, -one.risk, -one.ratio, one.cluster, one.host, one.drive
 
 
 def _least_ratios(found: Iterable[_Found]) -> dict[str, float]:
@@ -293,7 +299,7 @@ def _slow_one(
     step_s = usual_step_s(series.time_s)
     edges_s = [(int(series.time_s[piece.rows[0]]), int(series.time_s[piece.rows[-1]])) for piece in pieces]
     spans = tuple(Span(*edge_s, piece.told_count * step_s) for edge_s, piece in zip(edges_s, pieces, strict=True))
-    first_s = int(series.time_s[np.flatnonzero(known)[0]])
+    first_s, last_s = (int(series.time_s[row]) for row in np.flatnonzero(known)[[0, -1]])
     name = series.drives[column]
     return SlowOne(
         cluster=series.cluster,
@@ -308,6 +314,8 @@ def _slow_one(
         days=_days(series, excess, inside),
         peer_count=len(series.drives) - 1,
         is_from_the_start=spans[0].since_s - first_s < WINDOWS[0].length_s,
+        is_still_slow=last_s - spans[-1].until_s < max(WINDOWS[0].length_s, _END_STEPS * step_s),
+        last_s=last_s,
         latency=float(np.median(series.latency[inside, column])),
     )
 

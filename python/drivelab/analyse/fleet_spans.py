@@ -67,5 +67,15 @@ def _first_and_end(values: npt.NDArray[np.float64], told: int, offset: float) ->
     values = np.clip(values, -_LEVELS_MAX * level, _LEVELS_MAX * level)
     sums = np.maximum(np.cumsum(values[told::-1]), 0.0)
     begin = told - int(np.argmax(sums**2 / np.arange(1, told + 2)))
-    after = np.concatenate([[0.0], np.cumsum(values[told + 1 :] - offset)])
-    return begin, told + 1 + int(np.argmax(after))
+    after = values[told + 1 :]
+    end = _last_above(after, offset)
+    # what is left of a step back to 0 is what wanders; where it is slow by itself, the drive recovered in part
+    back = _last_above(after, float(np.median(values[begin : told + 1])) / 2)
+    if back < end and float(np.median(after[back:end])) < 2 * offset:
+        end = back
+    return begin, told + 1 + end
+
+
+def _last_above(values: npt.NDArray[np.float64], offset: float) -> int:
+    """The end of those that lie above an offset in all, as far as they do."""
+    return int(np.argmax(np.concatenate([[0.0], np.cumsum(values - offset)])))

@@ -51,7 +51,8 @@ def command(
     """
     from drivelab.analyse.fleet import judge_fleet
     from drivelab.interop.samples.read import read_samples
-    from drivelab.report.terminal.fleet import answer_sentence, fleet_lines
+    from drivelab.report.sentences.fleet_odd import answer_sentence
+    from drivelab.report.terminal.fleet import fleet_lines
 
     if not files:
         raise DrivelabError("U006", "no file is named", where="drivelab fleet odd", do="drivelab fleet odd DIR")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,8 @@ Singles = npt.NDArray[np.float32]
 Seconds = npt.NDArray[np.int64]
 Severity = Literal["extreme", "high", "moderate", "low", "minor"]
 
+# slow so many times, and since the last one for no longer than so many of the pauses between them: it goes on
+_RECURRING_MIN, _RECOVERED_GAPS = 3, 2
 # how far a day is slowed down, and what it counts
 SEVERITIES: Mapping[Severity, tuple[float, int]] = {
     "extreme": (5.0, 100),
@@ -89,6 +92,10 @@ class SlowOne:
         Drives or hosts it was compared with.
     is_from_the_start : bool
         Whether the first of its samples is slow already.
+    is_still_slow : bool
+        Whether the last of its samples is slow.
+    last_s : int
+        Seconds since 1970 (UTC) of its last sample.
     latency : float
         Median of its latency in these times, in the unit of the samples.
     """
@@ -105,7 +112,22 @@ class SlowOne:
     days: Mapping[str, float]
     peer_count: int
     is_from_the_start: bool
+    is_still_slow: bool
+    last_s: int
     latency: float
+
+    @property
+    def is_recurring(self) -> bool:
+        """Whether it was slow three times and more, and is likely to be so again: no recovery has lasted yet."""
+        if len(self.spans) < _RECURRING_MIN:
+            return False
+        longest_s = max(later.since_s - span.until_s for span, later in pairwise(self.spans))
+        return self.last_s - self.spans[-1].until_s <= _RECOVERED_GAPS * longest_s
+
+    @property
+    def has_recovered(self) -> bool:
+        """Whether it was slow and stopped being so before its samples end."""
+        return not (self.is_still_slow or self.is_recurring)
 
     @property
     def severities(self) -> dict[Severity, int]:
@@ -122,7 +144,8 @@ class SlowOne:
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return asdict(self) | {"severities": self.severities, "risk": self.risk}
+        told = {"severities": self.severities, "risk": self.risk, "is_recurring": self.is_recurring}
+        return asdict(self) | told | {"has_recovered": self.has_recovered}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +197,7 @@ class FleetAnswer:
     begin_s, end_s : int
         Seconds since 1970 (UTC) of the first and the last sample.
     drives, hosts : tuple of SlowOne
-        The slow ones, the worst first.
+        The slow ones, the worst first; those that have recovered come after those that are slow.
     always_hosts : tuple of SlowOne
         Hosts slower than the others on all of many dates: slow, or of other hardware.
     odd_drives : tuple of SlowOne

@@ -71,3 +71,15 @@ def test_a_drive_that_becomes_slower_still_is_slow_from_the_first_step_on() -> N
     excess = [0.0] * 6 + [0.2] * 20 + [1.6] * 60
     ((rows, told),) = placed(excess, [*range(86)], [*range(14, 86)])
     assert (rows[0], rows[-1], told) == (6, 85, 9)
+
+
+def test_what_wanders_after_a_step_back_is_not_slow_any_more() -> None:
+    excess = [0.0] * 4 + [0.7] * 20 + [0.07, 0.06] * 10
+    ((rows, _),) = placed(excess, [*range(44)], [*range(12, 30)])
+    assert (rows[0], rows[-1]) == (4, 23)
+
+
+def test_what_recovers_in_part_is_slow_still() -> None:
+    excess = [0.0] * 4 + [0.7] * 20 + [0.2] * 20
+    ((rows, _),) = placed(excess, [*range(44)], [*range(12, 44)])
+    assert (rows[0], rows[-1]) == (4, 43)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 
-from drivelab.model.fleet import FleetAnswer, SilentDrive, SlowOne, Span, Unjudged
+from drivelab.model.fleet import FleetAnswer, SlowOne, Span
 from drivelab.model.names import counted, in_number
 from drivelab.model.units import format_percent, format_wait_ns
+from drivelab.report.sentences.fleet_odd import answer_sentence, host_name, times_words, until_words, when_words
 from drivelab.report.terminal.wrapped import WIDTH, table_lines, wrapped
 
 _ROWS_MAX = 8
@@ -49,93 +49,22 @@ def fleet_lines(
     return lines
 
 
-def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
-    """What the samples say, in one sentence, or in two where hosts are slow as well.
-
-    Parameters
-    ----------
-    has_cluster : bool
-        Whether a host is named with its cluster.
-    """
-    if not answer.judged_drive_count and not answer.hosts:
-        first = answer.unjudged[0].why if answer.unjudged else "no samples"
-        return "; ".join([f"No drive can be judged: {first}", *_stopped(answer, has_cluster=has_cluster)]) + "."
-    told = []
-    drives = in_number(answer.drive_count, "drive")
-    if answer.drives:
-        worst, count = answer.drives[0], len(answer.drives)
-        of = f"{count:,} of {answer.drive_count:,} {drives} {in_number(count, 'are')} {_slow_words(answer, count)}"
-        words = _drive_words(worst, has_cluster=has_cluster, has_load=answer.has_load)
-        told.append(f"{of}{':' if count == 1 else ', the worst:'} {words}")
-    if answer.hosts:
-        whole, count = answer.hosts[0], len(answer.hosts)
-        more = f" (and {count - 1} more)" if count > 1 else ""
-        told.append(
-            f"{'Host' if not told else 'host'} {_host_name(whole, has_cluster=has_cluster)}{more} as a whole is "
-            f"{_slow_words(answer, 1)}: "
-            f"{_ratio(whole)} what it should take beside the other hosts, {_since(whole)}"
-        )
-    if told:
-        told = [told[0], *(one[:1].upper() + one[1:] for one in told[1:])]
-        return ". ".join([*told, *_stopped(answer, has_cluster=has_cluster)]) + "."
-    judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
-    were = in_number(answer.drive_count, "were")
-    none = f"No drive stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared"
-    return "; ".join([none, *_stopped(answer, has_cluster=has_cluster)]) + "."
-
-
-def _stopped(answer: FleetAnswer, *, has_cluster: bool) -> Iterator[str]:
-    """The first of the drives that stopped reporting, and how many more there are."""
-    if answer.silent:
-        first = min(answer.silent, key=lambda one: one.last_s)
-        more = f" (and {len(answer.silent) - 1:,} more)" if len(answer.silent) > 1 else ""
-        name = f"{first.drive} of {_host_name(first, has_cluster=has_cluster)}"
-        yield f"{name}{more} stopped reporting at {_when(first.last_s)}"
-
-
-def _drive_words(one: SlowOne, *, has_cluster: bool, has_load: bool) -> str:
-    name = f"{one.drive} of {_host_name(one, has_cluster=has_cluster)}"
-    told = f"first told after {one.spans[0].told_after_s} s of data"
-    what = f"what the other drives of its host take{' for the same load' if has_load else ', whatever their loads'}"
-    return f"{name} takes {_ratio(one)} {what}, {_since(one)} ({told})"
-
-
-def _slow_words(answer: FleetAnswer, count: int) -> str:
-    """Without loads nobody can tell a slow drive from a busy one."""
-    return "slow" if answer.has_load else f"slow or {in_number(count, 'have')} more to do"
-
-
-def _host_name(one: SlowOne | Unjudged | SilentDrive, *, has_cluster: bool) -> str:
-    return f"{one.cluster}/{one.host}" if has_cluster and one.cluster else one.host
-
-
-def _ratio(one: SlowOne) -> str:
-    return _times(one.ratio)
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x" if ratio >= 2 else f"{ratio:.2f}x"
-
-
-def _since(one: SlowOne) -> str:
-    since = _when(one.spans[0].since_s)
-    if one.is_from_the_start:
-        return f"since its first sample, {since}"
-    return f"since {since}" if len(one.spans) == 1 else f"first at {since}"
-
-
-def _when(time_s: int) -> str:
-    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M")
-
-
 def _table(slow: Sequence[SlowOne], plain: bool, *, has_cluster: bool) -> Iterator[str]:
-    rows = [("drive", "host", "since (UTC)", "slower by (95 %)", "share", "risk")]
+    rows = [("drive", "host", "since (UTC)", "until", "slower by (95 %)", "share", "risk")]
     for one in slow:
         share = "always" if one.share > 0.995 else format_percent(one.share)
-        interval = f"{_times(one.ratio)} ({_times(one.ratio_low)[:-1]}-{_times(one.ratio_high)[:-1]})"
-        name = _host_name(one, has_cluster=has_cluster)
-        rows.append((one.drive or "whole host", name, _when(one.spans[0].since_s), interval, share, str(one.risk)))
-    yield from table_lines(rows, plain, left=3)
+        interval = f"{times_words(one.ratio)} ({times_words(one.ratio_low)[:-1]}-{times_words(one.ratio_high)[:-1]})"
+        name = host_name(one, has_cluster=has_cluster)
+        rows.append((one.drive or "whole host", name, *_edges(one), interval, share, str(one.risk)))
+    yield from table_lines(rows, plain, left=4)
+
+
+def _edges(one: SlowOne) -> tuple[str, str]:
+    """Begin and end; the year is that of the begin."""
+    until = until_words(one)
+    if one.is_still_slow:
+        return when_words(one.spans[0].since_s), "still"
+    return when_words(one.spans[0].since_s), until.removeprefix(f"{when_words(one.spans[0].since_s)[:5]}")
 
 
 def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
@@ -159,7 +88,7 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
         yield f"{_some(everywhere)} slow in most hosts: drives of another kind? tell it in a column 'model'"
     for cluster, found in groupby(sorted(answer.always_hosts, key=lambda one: one.cluster), lambda one: one.cluster):
         hosts = list(found)
-        middle = _times(sorted(one.ratio for one in hosts)[len(hosts) // 2])
+        middle = times_words(sorted(one.ratio for one in hosts)[len(hosts) // 2])
         where = f" of {cluster}" if cluster else ""
         take = f"host{where} takes" if len(hosts) == 1 else f"hosts{where} take"
         yield (
@@ -167,7 +96,7 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
             f"other hardware, or slow as a whole: {_some([one.host for one in hosts])}"
         )
     if answer.silent:
-        names = [f"{one.drive} of {one.host} since {_when(one.last_s)}" for one in answer.silent]
+        names = [f"{one.drive} of {one.host} since {when_words(one.last_s)}" for one in answer.silent]
         yield f"no samples any more: {_some(names)}"
     for why, count in Counter(one.why for one in answer.unjudged).most_common(_REASONS_MAX):
         of = _some(list(dict.fromkeys(one.host for one in answer.unjudged if one.why == why)))
@@ -180,7 +109,7 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
     yield (
         f"{answer.sample_count:,} {in_number(answer.sample_count, 'sample')} of "
         f"{answer.host_count:,} {in_number(answer.host_count, 'host')}, "
-        f"{_when(answer.begin_s)} to {_when(answer.end_s)} (UTC){_least_words(answer)}"
+        f"{when_words(answer.begin_s)} to {when_words(answer.end_s)} (UTC){_least_words(answer)}"
     )
 
 
@@ -201,7 +130,7 @@ def _least_words(answer: FleetAnswer) -> str:
     for kind, name in (("drives", "a drive"), ("hosts", "a host")):
         least = [(int(window_s), ratio) for window_s, ratio in answer.least_ratios[kind].items()]
         ends = sorted({least[0], least[-1]}) if least else []
-        told = " or ".join(f"{_times(ratio)} for {format_wait_ns(window_s * 1e9)}" for window_s, ratio in ends)
+        told = " or ".join(f"{times_words(ratio)} for {format_wait_ns(window_s * 1e9)}" for window_s, ratio in ends)
         found += [f"{name} from {told}"] if told else []
     return f"; found is, by most of its samples, {', and '.join(found)}" if found else ""
 
@@ -218,21 +147,21 @@ def _details(answer: FleetAnswer) -> Iterator[str]:
     for kind, found in kinds.items():
         for one in found:
             name = (
-                f"{one.drive} of {_host_name(one, has_cluster=True)}"
+                f"{one.drive} of {host_name(one, has_cluster=True)}"
                 if one.drive
-                else f"host {_host_name(one, has_cluster=True)}"
+                else f"host {host_name(one, has_cluster=True)}"
             )
             times = counted(len(one.spans), "time")
-            yield f"{kind}: {name}{f' ({one.role})' if one.role else ''}, {_ratio(one)}, {times}"
+            yield f"{kind}: {name}{f' ({one.role})' if one.role else ''}, {times_words(one.ratio)}, {times}"
             yield f"  {'; '.join(_span_words(span) for span in one.spans)}"
-            yield f"  {', '.join(f'{date} {_times(slowdown)}' for date, slowdown in one.days.items())}"
+            yield f"  {', '.join(f'{date} {times_words(slowdown)}' for date, slowdown in one.days.items())}"
     for left in (*answer.unjudged, *answer.hosts_unjudged):
-        name = _host_name(left, has_cluster=True)
+        name = host_name(left, has_cluster=True)
         yield f"cannot be judged: {f'{left.drive} of ' if left.drive else ''}{name}: {left.why}"
     for kind, least in answer.least_ratios.items():
-        told = (f"{_times(ratio)} for {format_wait_ns(int(window_s) * 1e9)}" for window_s, ratio in least.items())
+        told = (f"{times_words(ratio)} for {format_wait_ns(int(window_s) * 1e9)}" for window_s, ratio in least.items())
         yield f"{kind} are found from {', '.join(told)} on"
 
 
 def _span_words(span: Span) -> str:
-    return f"{_when(span.since_s)} to {_when(span.until_s)}"
+    return f"{when_words(span.since_s)} to {when_words(span.until_s)}"

@@ -1,0 +1,137 @@
+"""What samples of a fleet say: which drives and hosts are slow, and after them those that have recovered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from drivelab.model.fleet import FleetAnswer, SilentDrive, SlowOne, Unjudged
+from drivelab.model.names import in_number
+from drivelab.model.units import format_percent, format_wait_ns
+
+
+def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
+    """What the samples say: what is slow now, then what was, then which drives stopped reporting.
+
+    Parameters
+    ----------
+    has_cluster : bool
+        Whether a host is named with its cluster.
+    """
+    stopped = list(_stopped(answer, has_cluster=has_cluster))
+    if not answer.judged_drive_count and not answer.hosts:
+        first = answer.unjudged[0].why if answer.unjudged else "no samples"
+        return "; ".join([f"No drive can be judged: {first}", *stopped]) + "."
+    told = [
+        words
+        for has_recovered in (False, True)
+        for words in (
+            _drives_words(answer, has_recovered, has_cluster=has_cluster),
+            _hosts_words(answer, has_recovered, has_cluster=has_cluster),
+        )
+        if words
+    ]
+    if told:
+        return ". ".join([*told, *stopped]) + "."
+    drives, were = (in_number(answer.drive_count, word) for word in ("drive", "were"))
+    judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
+    none = f"No drive stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared"
+    return "; ".join([none, *stopped]) + "."
+
+
+def _drives_words(answer: FleetAnswer, has_recovered: bool, *, has_cluster: bool) -> str:
+    """How many drives are slow, or were, and the worst of them."""
+    found = [one for one in answer.drives if one.has_recovered == has_recovered]
+    if not found:
+        return ""
+    worst, count = found[0], len(found)
+    is_more = count < len(answer.drives) and has_recovered
+    of = (
+        f"{count:,} more"
+        if is_more
+        else f"{count:,} of {answer.drive_count:,} {in_number(answer.drive_count, 'drive')}"
+    )
+    verb = f"{in_number(count, 'were' if has_recovered else 'are')} {_slow_words(answer, count, has_recovered)}"
+    name = f"{worst.drive} of {host_name(worst, has_cluster=has_cluster)}"
+    loads = "for the same load" if answer.has_load else "whatever their loads"
+    take = "took" if has_recovered else "takes"
+    told = f"{name} {take} {times_words(worst.ratio)} what the other drives of its host {take.rstrip('s')} {loads}, "
+    return f"{of} {verb}{':' if count == 1 else ', the worst:'} {told}{_time_words(worst)}"
+
+
+def _hosts_words(answer: FleetAnswer, has_recovered: bool, *, has_cluster: bool) -> str:
+    """Which host is slow as a whole, or was, and how many more."""
+    found = [one for one in answer.hosts if one.has_recovered == has_recovered]
+    if not found:
+        return ""
+    worst, more = found[0], f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    verb, should = ("was", "should have taken") if has_recovered else ("is", "should take")
+    return (
+        f"Host {host_name(worst, has_cluster=has_cluster)}{more} as a whole {verb} "
+        f"{_slow_words(answer, 1, has_recovered)}: {times_words(worst.ratio)} what it {should} beside the other hosts, "
+        f"{_time_words(worst)}"
+    )
+
+
+def _slow_words(answer: FleetAnswer, count: int, has_recovered: bool) -> str:
+    """Without loads nobody can tell a slow drive from a busy one."""
+    had = "had" if has_recovered else in_number(count, "have")
+    return "slow" if answer.has_load else f"slow or {had} more to do"
+
+
+def _time_words(one: SlowOne) -> str:
+    """When it was slow, and whether it still is."""
+    first, last = one.spans[0], one.spans[-1]
+    if len(one.spans) > 1:
+        often = f"{len(one.spans)} times, {_lengths_words(one)}, {format_percent(one.share)} of its time"
+        if one.is_still_slow:
+            return f"since {when_words(last.since_s)} and before: {often}, first at {when_words(first.since_s)}"
+        return f"{often}, from {when_words(first.since_s)} to {until_words(one)}{_recovered_words(one)}"
+    if one.has_recovered:
+        return f"from {when_words(first.since_s)} to {until_words(one)}{_recovered_words(one)}"
+    since = f"since {'its first sample, ' if one.is_from_the_start else ''}{when_words(first.since_s)}"
+    return f"{since} (first told after {first.told_after_s} s of data)" if one.drive else since
+
+
+def _recovered_words(one: SlowOne) -> str:
+    return ", not since" if one.has_recovered else ""
+
+
+def _lengths_words(one: SlowOne) -> str:
+    """``25 to 30 min each``."""
+    lengths_s = [span.until_s - span.since_s for span in one.spans]
+    least, most = (format_wait_ns(length_s * 1e9) for length_s in (min(lengths_s), max(lengths_s)))
+    if least == most:
+        return f"{most} each"
+    number, _, unit = least.partition(" ")
+    return f"{number if most.endswith(f' {unit}') and most.count(' ') == 1 else least} to {most} each"
+
+
+def _stopped(answer: FleetAnswer, *, has_cluster: bool) -> Iterator[str]:
+    """The first of the drives that stopped reporting, and how many more there are."""
+    if answer.silent:
+        first = min(answer.silent, key=lambda one: one.last_s)
+        more = f" (and {len(answer.silent) - 1:,} more)" if len(answer.silent) > 1 else ""
+        name = f"{first.drive} of {host_name(first, has_cluster=has_cluster)}"
+        yield f"{name}{more} stopped reporting at {when_words(first.last_s)}"
+
+
+def host_name(one: SlowOne | Unjudged | SilentDrive, *, has_cluster: bool) -> str:
+    """A host, where it is wanted with its cluster."""
+    return f"{one.cluster}/{one.host}" if has_cluster and one.cluster else one.host
+
+
+def times_words(ratio: float) -> str:
+    """``1.52x``, ``2.1x``, ``14x``."""
+    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x" if ratio >= 2 else f"{ratio:.2f}x"
+
+
+def when_words(time_s: int) -> str:
+    """Date and time (UTC)."""
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def until_words(one: SlowOne) -> str:
+    """When it was slow for the last time: its time of day alone, where the date is that of its begin."""
+    since, until = when_words(one.spans[0].since_s), when_words(one.spans[-1].until_s)
+    return until[11:] if until[:10] == since[:10] else until
