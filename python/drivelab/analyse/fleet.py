@@ -8,77 +8,39 @@ what it makes on one of a thousand dates of a drive, so that of many dates some 
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from drivelab.analyse.fleet_excess import PEERS_MIN, above_others, load_curve, logarithm
-from drivelab.analyse.fleet_spans import slow_rows
-from drivelab.analyse.fleet_usual import Dates, dates_of, less_usual, median_of_columns
-from drivelab.analyse.fleet_windows import (
-    ALARMS_PER_1000_DATES,
-    WINDOWS,
-    Threshold,
-    Windows,
-    dates_by_chance,
-    odd_rows,
-    thresholds,
-    usual_step_s,
+from drivelab.analyse.fleet_elsewhere import (
+    are_enough,
+    by_kind,
+    drives_elsewhere,
+    has_peers,
+    hosts_as_drives,
+    is_whole,
+    joined_to_hosts,
+    with_samples,
 )
-from drivelab.analyse.quantile import quantile_estimate_from_series
-from drivelab.model.fleet import FleetAnswer, HostSeries, SilentDrive, Singles, SlowOne, Span, Unjudged
+from drivelab.analyse.fleet_excess import PEERS_MIN, logarithm
+from drivelab.analyse.fleet_judged import Found, Group, always_slow, beside_peers, judged, unjudged_one
+from drivelab.analyse.fleet_usual import dates_of, less_usual, median_of_columns
+from drivelab.analyse.fleet_windows import ALARMS_PER_1000_DATES, usual_step_s
+from drivelab.model.fleet import FleetAnswer, HostSeries, SilentDrive, SlowOne, Unjudged
 
-Flags = npt.NDArray[np.bool_]
-_PLAIN_SAMPLES = 20_000
 # if more than that of a host differ by so much all the time, they are drives of another kind
 _OTHER_KIND_SHARE = 0.25
 _OTHER_KIND = math.log(1.25)
-_ALWAYS_SHARE = 0.6
 # the programs of one host are not those of another: less than that is no slow host
 _HOST_RATIO_MIN = 1.25
 # a host may be slow on most dates: usual is what it shows on the best of the others
 _HOST_USUAL = 0.1
 # a drive is silent where its host has samples for so much longer
 _SILENT_S, _SILENT_STEPS = 600, 20
-# slow until so many samples before its last one is slow still
-_END_STEPS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Peers: drives of one host and role, or hosts of one cluster."""
-
-    series: HostSeries
-    windows: Windows
-    dates: Dates
-    load: Singles
-    load_above: Singles
-    latency: Singles
-
-    @classmethod
-    def of(cls, series: HostSeries) -> _Group:
-        windows = Windows(series.time_s, usual_step_s(series.time_s))
-        load = logarithm(series.throughput)
-        above = (above_others(load), above_others(logarithm(series.latency)))
-        return cls(series, windows, dates_of(series.time_s), load, *above)
-
-    def drive_dates(self) -> int:
-        return sum(int(np.isfinite(self.latency[rows]).any(axis=0).sum()) for rows in self.dates.rows())
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What came of groups whose members are alike."""
-
-    slow: tuple[SlowOne, ...] = ()
-    odd: tuple[SlowOne, ...] = ()
-    always: tuple[SlowOne, ...] = ()
-    unjudged: tuple[Unjudged, ...] = ()
-    limits: tuple[Threshold, ...] = ()
+# what came of drives, and of whole hosts
+_Both = tuple[list[Found], list[Found]]
 
 
 def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
@@ -90,8 +52,10 @@ def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
         Each host of each cluster once; one of them with a sample at least.
     """
     parts = [part for host in hosts for part in _by_role(host)]
-    drives = _judge(parts, _judge_drives)
-    wholes = _judge(_hosts_as_drives(parts), _judge_hosts)
+    drives = _judge((part for part in parts if has_peers(part) or not with_samples(part)), _judge_drives)
+    wholes = _judge(hosts_as_drives(part for part in parts if has_peers(part)), _judge_hosts)
+    drives, wholes = _judged_elsewhere(parts, drives, wholes)
+    only = {(host.cluster, host.host) for host in hosts if len(host.drives) == 1}
     dates = sum(int(np.isfinite(host.latency[rows]).any(axis=0).sum()) for host, rows in _host_dates(hosts))
     times = [host.time_s for host in hosts if len(host.time_s)]
     return FleetAnswer(
@@ -101,9 +65,11 @@ def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
         drive_dates=dates,
         begin_s=min(int(one[0]) for one in times),
         end_s=max(int(one[-1]) for one in times),
-        drives=_worst_first(one for found in drives for one in found.slow),
+        drives=_worst_first(
+            replace(one, is_only_drive=(one.cluster, one.host) in only) for found in drives for one in found.slow
+        ),
         hosts=_worst_first(one for found in wholes for one in found.slow),
-        always_hosts=_worst_first(one for found in wholes for one in found.always),
+        always_hosts=_worst_first(one for found in (*wholes, *drives) for one in found.always),
         odd_drives=_worst_first(one for found in drives for one in found.odd),
         odd_by_chance=ALARMS_PER_1000_DATES / 1000 * dates,
         unjudged=tuple(one for found in drives for one in found.unjudged),
@@ -137,7 +103,7 @@ def _place(one: SlowOne) -> tuple[bool, int, float, str, str, str]:
     return one.has_recovered, -one.risk, -one.ratio, one.cluster, one.host, one.drive
 
 
-def _least_ratios(found: Iterable[_Found]) -> dict[str, float]:
+def _least_ratios(found: Iterable[Found]) -> dict[str, float]:
     least: dict[str, float] = {}
     for limit in (limit for one in found for limit in one.limits):
         name = str(limit.window_s)
@@ -158,176 +124,114 @@ def _by_role(host: HostSeries) -> Iterator[HostSeries]:
         )
 
 
-def _hosts_as_drives(parts: Sequence[HostSeries]) -> Iterator[HostSeries]:
-    """The hosts of a cluster as if each were one drive: the medians of its drives; few of them scatter more."""
-    pools: dict[tuple[str, str, bool], list[HostSeries]] = {}
-    for part in parts:
-        pools.setdefault((part.cluster, part.roles[0], len(part.drives) > PEERS_MIN), []).append(part)
-    for (cluster, role, _), members in pools.items():
-        step_s = max(usual_step_s(part.time_s) for part in members)
-        time_s = np.unique(np.concatenate([part.time_s // step_s * step_s for part in members]))
-        latency = np.full((len(time_s), len(members)), np.nan, dtype=np.float32)
-        throughput = latency.copy()
-        for column, part in enumerate(members):
-            rows = np.searchsorted(time_s, part.time_s // step_s * step_s)
-            for values, into in ((part.latency, latency), (part.throughput, throughput)):
-                known = logarithm(values)
-                middle = np.exp(median_of_columns(known.T))
-                enough = 2 * np.isfinite(known).sum(axis=1) >= known.shape[1]
-                into[rows, column] = np.where(enough, middle, np.nan)
-        names = tuple(part.host for part in members)
-        yield HostSeries(cluster, "", names, (role,) * len(names), time_s, latency, throughput)
-
-
-def _judge(parts: Iterable[HostSeries], judge_pool: Callable[[list[_Group], int], _Found]) -> list[_Found]:
+def _judge(parts: Iterable[HostSeries], judge_pool: Callable[[list[Group], int], Found]) -> list[Found]:
     """What comes of all groups, those of each cluster and role by themselves."""
     few: list[Unjudged] = []
-    pools: dict[tuple[str, str], list[_Group]] = {}
+    pools: dict[tuple[str, str], list[Group]] = {}
     for part in parts:
-        with_samples = np.isfinite(logarithm(part.latency)).any(axis=0)
-        beside = int(with_samples.sum())
-        if beside <= PEERS_MIN:
-            what = f"{'drive' if part.host else 'host'}{'' if beside == 1 else 's'} of one kind"
-            where = " in the host" if part.host else ""
-            why = f"{beside} {what}{where}, and it takes {PEERS_MIN + 1} to compare" if beside else "no latency"
-            few += [_unjudged(part, name, why) for name in part.drives]
+        if has_peers(part):
+            pools.setdefault((part.cluster, part.roles[0]), []).append(Group.of(part))
         else:
-            pools.setdefault((part.cluster, part.roles[0]), []).append(_Group.of(part))
+            few += [unjudged_one(part, column, _few_words(part)) for column in range(len(part.drives))]
     all_dates = sum(group.drive_dates() for pool in pools.values() for group in pool)
-    return [_Found(unjudged=tuple(few)), *(judge_pool(pool, all_dates) for pool in pools.values())]
+    return [Found(unjudged=tuple(few)), *(judge_pool(pool, all_dates) for pool in pools.values())]
 
 
-def _unjudged(series: HostSeries, name: str, why: str) -> Unjudged:
-    return Unjudged(series.cluster, series.host or name, name if series.host else "", why)
+def _few_words(part: HostSeries) -> str:
+    beside = with_samples(part)
+    if not beside:
+        return "no latency"
+    are_hosts = not (part.host or any(part.drives))
+    where = "" if are_hosts else " in all hosts" if len(set(part.hosts)) > 1 else " in the host"
+    what = f"{'host' if are_hosts else 'drive'}{'' if beside == 1 else 's'} of one kind{where}"
+    return f"{beside} {what}, and it takes {PEERS_MIN + 1} to compare"
 
 
-def _judge_drives(pool: list[_Group], all_dates: int) -> _Found:
-    kept, unjudged = [], []
-    for group, beside in zip(pool, _beside_peers(pool), strict=True):
+def _judged_elsewhere(parts: Sequence[HostSeries], drives: list[Found], wholes: list[Found]) -> _Both:
+    """What came of drives and hosts, with the drives that only other hosts tell of.
+
+    They are those of hosts with few drives of a kind, those of a host whose drives differ from each other while other
+    hosts do not, and those of a host that is slow in some of its drives alone.
+    """
+    slow_hosts = {(one.cluster, one.role, one.host): one for found in wholes for one in found.slow}
+    mixed = {(part.cluster, part.roles[0], part.host) for found in drives for part in found.mixed}
+    for kind, members in by_kind(parts).items():
+        large = [part for part in members if has_peers(part)]
+        few = [part for part in members if with_samples(part) and not has_peers(part)]
+        uneven = {
+            (*kind, part.host)
+            for part in large
+            if (one := slow_hosts.get((*kind, part.host))) is not None and not is_whole(part, one)
+        }
+        differ = [part for part in large if (*kind, part.host) in mixed | uneven]
+        others = [part for part in large if (*kind, part.host) not in mixed | uneven]
+        alone = [*few, *(differ if are_enough(differ, others) else [])]
+        if alone:
+            (*_, found) = _judge([drives_elsewhere(alone, others)], _judge_hosts)
+            drives, wholes = _in_place(drives, wholes, found, alone)
+    return drives, wholes
+
+
+def _in_place(drives: list[Found], wholes: list[Found], elsewhere: Found, alone: list[HostSeries]) -> _Both:
+    """What came of drives and hosts, with what other hosts tell of the drives of some hosts in its place."""
+    places = {(part.cluster, part.host, drive) for part in alone for drive in part.drives}
+    kinds = {(part.cluster, part.roles[0], part.host) for part in alone}
+    slow = [one for one in elsewhere.slow if _where(one) in places]
+    told = {_where(one) for one in slow}
+    slow, joined = joined_to_hosts(slow, [part for part in alone if not has_peers(part)])
+    drives = [
+        replace(
+            found,
+            slow=tuple(one for one in found.slow if _where(one) not in told),
+            odd=tuple(one for one in found.odd if _where(one) not in places),
+            unjudged=tuple(one for one in found.unjudged if _where(one) not in places),
+        )
+        for found in drives
+    ]
+    wholes = [
+        replace(found, slow=tuple(one for one in found.slow if (one.cluster, one.role, one.host) not in kinds))
+        for found in wholes
+    ]
+    found = replace(
+        elsewhere,
+        slow=tuple(slow),
+        odd=tuple(one for one in elsewhere.odd if _where(one) in places),
+        always=tuple(one for one in elsewhere.always if _where(one) in places),
+        unjudged=tuple(one for one in elsewhere.unjudged if _where(one) in places),
+    )
+    return [*drives, found], [*wholes, Found(slow=tuple(joined))]
+
+
+def _where(one: SlowOne | Unjudged) -> tuple[str, str, str]:
+    return one.cluster, one.host, one.drive
+
+
+def _judge_drives(pool: list[Group], all_dates: int) -> Found:
+    kept, unjudged, mixed = [], [], []
+    for group, beside in zip(pool, beside_peers(pool), strict=True):
         usual = median_of_columns(beside)
         apart = max(int((usual > _OTHER_KIND).sum()), int((usual < -_OTHER_KIND).sum()))
         if apart > max(1, _OTHER_KIND_SHARE * len(usual)):
             why = f"{apart} of {len(usual)} differ from the others all the time: tell their models in a column 'model'"
-            unjudged += [_unjudged(group.series, name, why) for name in group.series.drives]
+            unjudged += [unjudged_one(group.series, column, why) for column in range(len(usual))]
+            mixed.append(group.series)
         else:
             kept.append(group)
     if not kept:
-        return _Found(unjudged=tuple(unjudged))
-    raw = _beside_peers(kept)
+        return Found(unjudged=tuple(unjudged), mixed=tuple(mixed))
+    raw = beside_peers(kept)
     excess = less_usual(list(zip(raw, (group.dates for group in kept), strict=True)))
-    found = _judged(kept, raw, excess, all_dates)
-    return replace(found, unjudged=(*found.unjudged, *unjudged))
+    found = judged(kept, raw, excess, all_dates)
+    return replace(found, unjudged=(*found.unjudged, *unjudged), mixed=tuple(mixed))
 
 
-def _judge_hosts(pool: list[_Group], all_dates: int) -> _Found:
+def _judge_hosts(pool: list[Group], all_dates: int) -> Found:
     """Hosts differ by their hardware: each by what it usually shows, where there are dates enough to know it."""
-    raw = _beside_peers(pool)
+    raw = beside_peers(pool)
     dates = list(zip(raw, (group.dates for group in pool), strict=True))
     usual = less_usual(dates, is_bounded=False, quantile=_HOST_USUAL)
-    found = _judged(pool, usual, usual, all_dates, _HOST_RATIO_MIN)
-    always = _always_slow(pool, raw, found.limits)
+    found = judged(pool, usual, usual, all_dates, _HOST_RATIO_MIN)
+    always = always_slow(pool, raw, found.limits)
+    slow = {(one.host, one.drive) for one in found.slow}
     is_known = any(len(group.dates.days) > 1 for group in pool)
-    return replace(found, always=tuple(one for one in always if is_known and one.host not in _hosts(found.slow)))
-
-
-def _beside_peers(pool: Sequence[_Group]) -> list[Singles]:
-    """How far samples lie above those of the peers, less what is due to load."""
-    curve = load_curve((group.load, group.load_above, group.latency) for group in pool)
-    return [group.latency - curve.due(group.load, group.load_above) for group in pool]
-
-
-def _hosts(found: Iterable[SlowOne]) -> set[str]:
-    return {one.host for one in found}
-
-
-def _judged(
-    pool: list[_Group], raw: list[Singles], excess: list[Singles], all_dates: int, ratio_min: float = 1.0
-) -> _Found:
-    """Who of groups that are alike is slow or odd by `excess`; `raw` is what is told of it."""
-    dates = sum(group.drive_dates() for group in pool)
-    windows = (group.windows for group in pool)
-    limits = thresholds(list(zip(excess, windows, strict=True)), dates, max(all_dates, 1), ratio_min)
-    drives = sum(len(group.series.drives) for group in pool)
-    slow: list[SlowOne] = []
-    odd: list[SlowOne] = []
-    unjudged: list[Unjudged] = []
-    least = min((limit.odd for limit in limits), default=0.0)
-    for group, own, beside in zip(pool, excess, raw, strict=True):
-        is_inside, is_ending = odd_rows(own, group.windows, [(limit.window_s, limit.odd) for limit in limits])
-        _, is_sure = odd_rows(own, group.windows, [(limit.window_s, limit.sure) for limit in limits])
-        on_dates = np.array([is_ending[rows].any(axis=0) for rows in group.dates.rows()]).sum(axis=0)
-        is_slow = is_sure.any(axis=0) | (on_dates > dates_by_chance(drives, len(group.dates.days)))
-        for column, name in enumerate(group.series.drives):
-            if on_dates[column]:
-                flags = (is_inside[:, column], is_ending[:, column])
-                one = _slow_one(group.series, column, beside[:, column], *flags, least)
-                # what may be as its peers, too, is not slow
-                (slow if is_slow[column] and one.ratio_low > 1 else odd).append(one)
-            elif not _is_judged(own[:, column], group.windows, limits):
-                unjudged.append(_unjudged(group.series, name, "too few samples beside its peers"))
-    return _Found(tuple(slow), tuple(odd), (), tuple(unjudged), limits)
-
-
-def _is_judged(own: Singles, windows: Windows, limits: Sequence[Threshold]) -> bool:
-    """Whether any window held enough samples to be judged."""
-    everything = np.where(np.isfinite(own), np.float32(1), np.float32(np.nan))[:, np.newaxis]
-    return any(odd_rows(everything, windows, [(limit.window_s, 0.0)])[1].any() for limit in limits)
-
-
-def _always_slow(pool: list[_Group], raw: list[Singles], limits: Sequence[Threshold]) -> Iterator[SlowOne]:
-    longest = [(limit.window_s, limit.sure) for limit in limits[-1:]]
-    for group, beside in zip(pool, raw, strict=True):
-        is_inside, is_ending = odd_rows(beside, group.windows, longest)
-        always = is_inside.sum(axis=0) > _ALWAYS_SHARE * np.isfinite(beside).sum(axis=0)
-        for column in np.flatnonzero(always & is_inside.any(axis=0)):
-            flags = (is_inside[:, column], is_ending[:, column])
-            yield _slow_one(group.series, int(column), beside[:, column], *flags, longest[0][1])
-
-
-def _slow_one(
-    series: HostSeries, column: int, excess: Singles, is_inside: Flags, is_ending: Flags, least: float
-) -> SlowOne:
-    """A drive of a host, or a host of a cluster, with the samples in which it was slower than its peers."""
-    known = np.isfinite(excess)
-    pieces = list(slow_rows(excess, is_inside, is_ending, least / 2))
-    inside = np.zeros(len(excess), dtype=bool)
-    for piece in pieces:
-        inside[piece.rows] = True
-    values = np.exp(excess[inside].astype(np.float64))
-    step = max(1, len(values) // _PLAIN_SAMPLES)
-    found = quantile_estimate_from_series(values[::step], 0.5, "1")
-    step_s = usual_step_s(series.time_s)
-    edges_s = [(int(series.time_s[piece.rows[0]]), int(series.time_s[piece.rows[-1]])) for piece in pieces]
-    spans = tuple(Span(*edge_s, piece.told_count * step_s) for edge_s, piece in zip(edges_s, pieces, strict=True))
-    first_s, last_s = (int(series.time_s[row]) for row in np.flatnonzero(known)[[0, -1]])
-    name = series.drives[column]
-    return SlowOne(
-        cluster=series.cluster,
-        host=series.host or name,
-        drive=name if series.host else "",
-        role=series.roles[column],
-        ratio=float(np.median(values)),
-        ratio_low=found.low if found.low is not None else float(values.min()),
-        ratio_high=found.high if found.high is not None else float(values.max()),
-        share=float(inside.sum() / known.sum()),
-        spans=spans,
-        days=_days(series, excess, inside),
-        peer_count=len(series.drives) - 1,
-        is_from_the_start=spans[0].since_s - first_s < WINDOWS[0].length_s,
-        is_still_slow=last_s - spans[-1].until_s < max(WINDOWS[0].length_s, _END_STEPS * step_s),
-        last_s=last_s,
-        latency=float(np.median(series.latency[inside, column])),
-    )
-
-
-def _days(series: HostSeries, excess: Singles, inside: Flags) -> dict[str, float]:
-    """How far each date is slowed down: what is slow by its median, everything else not at all."""
-    found = {}
-    dates = dates_of(series.time_s)
-    for day, rows in zip(dates.days, dates.rows(), strict=True):
-        slow = excess[rows][inside[rows]]
-        if len(slow):
-            share = len(slow) / np.isfinite(excess[rows]).sum()
-            slowdown = 1 + float(share) * (float(np.exp(np.median(slow))) - 1)
-            found[(datetime.date(1970, 1, 1) + datetime.timedelta(day)).isoformat()] = max(slowdown, 1.0)
-    return found
+    return replace(found, always=tuple(one for one in always if is_known and (one.host, one.drive) not in slow))

@@ -37,7 +37,7 @@ def command(
     Each drive is compared with the other drives of its host at the same time
     and under the same load, and each host with the others of its cluster. It
     takes four drives in a host (of one model, where models are told), and four
-    hosts; what has fewer cannot be judged.
+    hosts; drives of hosts that have fewer are compared with those of all hosts.
 
     Files are read and nothing is written. CSV wants a first line that names its
     columns: time, drive and latency; host, cluster, throughput and model, too.

@@ -42,6 +42,8 @@ class HostSeries:
         Seconds since 1970 (UTC), ascending, one a row.
     latency, throughput : numpy.ndarray
         One row a time, one column a drive, in any unit that all drives share; NaN is no sample.
+    hosts : tuple of str
+        Host of each drive where they stand in several; `host` is empty then, and so is the drive of a whole host.
     """
 
     cluster: str
@@ -51,6 +53,11 @@ class HostSeries:
     time_s: Seconds
     latency: Singles
     throughput: Singles
+    hosts: tuple[str, ...] = ()
+
+    def place(self, column: int) -> tuple[str, str]:
+        """Host and drive of a column."""
+        return self.hosts[column] if self.hosts else self.host, self.drives[column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,10 @@ class SlowOne:
         By date (UTC): how far that day is slowed down as a whole.
     peer_count : int
         Drives or hosts it was compared with.
+    are_peers_elsewhere : bool
+        Whether these stand in other hosts: as those of a whole host, and of a drive with too few like it in its own.
+    is_only_drive : bool
+        Whether its host has no other drive, so that nobody can tell which of the two is slow.
     is_from_the_start : bool
         Whether the first of its samples is slow already.
     is_still_slow : bool
@@ -111,6 +122,8 @@ class SlowOne:
     spans: tuple[Span, ...]
     days: Mapping[str, float]
     peer_count: int
+    are_peers_elsewhere: bool
+    is_only_drive: bool
     is_from_the_start: bool
     is_still_slow: bool
     last_s: int

@@ -55,8 +55,13 @@ def _drives_words(answer: FleetAnswer, has_recovered: bool, *, has_cluster: bool
     name = f"{worst.drive} of {host_name(worst, has_cluster=has_cluster)}"
     loads = "for the same load" if answer.has_load else "whatever their loads"
     take = "took" if has_recovered else "takes"
-    told = f"{name} {take} {times_words(worst.ratio)} what the other drives of its host {take.rstrip('s')} {loads}, "
-    return f"{of} {verb}{':' if count == 1 else ', the worst:'} {told}{_time_words(worst)}"
+    peers = "the drives of other hosts" if worst.are_peers_elsewhere else "the other drives of its host"
+    told = f"{name} {take} {times_words(worst.ratio)} what {peers} {take.rstrip('s')} {loads}, "
+    return f"{of} {verb}{':' if count == 1 else ', the worst:'} {told}{_time_words(worst)}{_only_words(worst)}"
+
+
+def _only_words(one: SlowOne) -> str:
+    return "; it is the only drive of its host, so either may be slow" if one.is_only_drive else ""
 
 
 def _hosts_words(answer: FleetAnswer, has_recovered: bool, *, has_cluster: bool) -> str:

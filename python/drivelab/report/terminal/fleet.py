@@ -90,10 +90,12 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
         hosts = list(found)
         middle = times_words(sorted(one.ratio for one in hosts)[len(hosts) // 2])
         where = f" of {cluster}" if cluster else ""
-        take = f"host{where} takes" if len(hosts) == 1 else f"hosts{where} take"
+        names = [f"{one.drive} of {one.host}" if one.drive else one.host for one in hosts]
+        kind = "drive" if any(one.drive for one in hosts) else "host"
+        take = f"{kind}{where} takes" if len(hosts) == 1 else f"{kind}s{where} take"
         yield (
             f"{len(hosts)} {take} {middle} what the others take, nearly always: "
-            f"other hardware, or slow as a whole: {_some([one.host for one in hosts])}"
+            f"other hardware, or slow as a whole: {_some(names)}"
         )
     if answer.silent:
         names = [f"{one.drive} of {one.host} since {when_words(one.last_s)}" for one in answer.silent]
