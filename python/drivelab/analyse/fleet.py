@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from drivelab.analyse.fleet_changes import common_changes, without_changes
 from drivelab.analyse.fleet_elsewhere import (
     are_enough,
     by_kind,
@@ -52,6 +53,9 @@ def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
         Each host of each cluster once; one of them with a sample at least.
     """
     parts = [part for host in hosts for part in _by_role(host)]
+    changes = [change for members in by_kind(parts).values() for change in common_changes(members)]
+    if changes:
+        parts = [part for host in hosts for part in _by_role(without_changes(host, changes))]
     drives = _judge((part for part in parts if has_peers(part) or not with_samples(part)), _judge_drives)
     wholes = _judge(hosts_as_drives(part for part in parts if has_peers(part)), _judge_hosts)
     drives, wholes = _judged_elsewhere(parts, drives, wholes)
@@ -65,6 +69,7 @@ def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
         drive_dates=dates,
         begin_s=min(int(one[0]) for one in times),
         end_s=max(int(one[-1]) for one in times),
+        changes=tuple(changes),
         drives=_worst_first(
             replace(one, is_only_drive=(one.cluster, one.host) in only) for found in drives for one in found.slow
         ),
@@ -104,10 +109,13 @@ def _place(one: SlowOne) -> tuple[bool, int, float, str, str, str]:
 
 
 def _least_ratios(found: Iterable[Found]) -> dict[str, float]:
+    """From which ratio on any of these would be found; what lasts longer has a shorter time in it, too."""
     least: dict[str, float] = {}
-    for limit in (limit for one in found for limit in one.limits):
-        name = str(limit.window_s)
-        least[name] = max(least.get(name, 0.0), float(np.exp(limit.odd)))
+    for one in found:
+        needed = math.inf
+        for limit in one.limits:
+            needed = min(needed, math.exp(limit.odd))
+            least[str(limit.window_s)] = max(least.get(str(limit.window_s), 0.0), needed)
     return least
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -16,6 +16,8 @@ Severity = Literal["extreme", "high", "moderate", "low", "minor"]
 
 # slow so many times, and since the last one for no longer than so many of the pauses between them: it goes on
 _RECURRING_MIN, _RECOVERED_GAPS = 3, 2
+# hosts became slower as a whole, but for so many drives
+_AGAINST_SHARE = 0.1
 # how far a day is slowed down, and what it counts
 SEVERITIES: Mapping[Severity, tuple[float, int]] = {
     "extreme": (5.0, 100),
@@ -198,6 +200,72 @@ class SilentDrive:
 
 
 @dataclass(frozen=True, slots=True)
+class CommonChange:
+    """A moment at which many drives of several hosts became slower than they were, with hardly more to do.
+
+    Attributes
+    ----------
+    cluster, role : str
+        Which drives are alike.
+    since_s, until_s : int
+        Seconds since 1970 (UTC) of the first and the last slow sample.
+    is_still_slow : bool
+        Whether they are to the end of the samples.
+    ratio : float
+        What they take over what each took in the hour before: the median of these drives.
+    ratios : mapping of (str, str) to float
+        The same of each of them, by host and drive.
+    drive_counts : mapping of str to int
+        Drives of each host of which it is known whether they did.
+    """
+
+    cluster: str
+    role: str
+    since_s: int
+    until_s: int
+    is_still_slow: bool
+    ratio: float
+    ratios: Mapping[tuple[str, str], float]
+    drive_counts: Mapping[str, int]
+
+    @property
+    def by_host(self) -> dict[str, tuple[str, ...]]:
+        """The drives that became slower, of each host that has any."""
+        found: dict[str, tuple[str, ...]] = {}
+        for host, drive in self.ratios:
+            found[host] = (*found.get(host, ()), drive)
+        return found
+
+    @property
+    def drive_count(self) -> int:
+        """Drives that did, or did not."""
+        return sum(self.drive_counts.values())
+
+    @property
+    def is_of_hosts(self) -> bool:
+        """Whether it is whole hosts that became slower: of nearly all, nearly all drives or nearly none."""
+        changed = {host: len(drives) for host, drives in self.by_host.items()}
+        against = sum(
+            min(changed.get(host, 0), count - changed.get(host, 0)) for host, count in self.drive_counts.items()
+        )
+        return against <= _AGAINST_SHARE * self.drive_count
+
+    @property
+    def whole_hosts(self) -> tuple[str, ...]:
+        """The hosts more than half of whose drives became slower."""
+        return tuple(host for host, drives in self.by_host.items() if 2 * len(drives) > self.drive_counts[host])
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        drives = [{"host": host, "drive": drive, "ratio": ratio} for (host, drive), ratio in self.ratios.items()]
+        told = {
+            name: getattr(self, name) for name in ("cluster", "role", "since_s", "until_s", "is_still_slow", "ratio")
+        }
+        hosts = list(self.whole_hosts) if self.is_of_hosts else []
+        return told | {"drive_count": self.drive_count, "drives": drives, "hosts": hosts}
+
+
+@dataclass(frozen=True, slots=True)
 class FleetAnswer:
     """Which drives and hosts are slow, and what could not be judged.
 
@@ -209,6 +277,8 @@ class FleetAnswer:
         Dates on which a drive has samples, added up over all drives.
     begin_s, end_s : int
         Seconds since 1970 (UTC) of the first and the last sample.
+    changes : tuple of CommonChange
+        Moments at which many drives became slower together; all else is told as if they had not.
     drives, hosts : tuple of SlowOne
         The slow ones, the worst first; those that have recovered come after those that are slow.
     always_hosts : tuple of SlowOne
@@ -233,6 +303,7 @@ class FleetAnswer:
     drive_dates: int
     begin_s: int
     end_s: int
+    changes: tuple[CommonChange, ...]
     drives: tuple[SlowOne, ...]
     hosts: tuple[SlowOne, ...]
     always_hosts: tuple[SlowOne, ...]
@@ -251,7 +322,7 @@ class FleetAnswer:
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        plain = asdict(self)
+        plain = asdict(replace(self, changes=())) | {"changes": [one.to_json() for one in self.changes]}
         for name in ("drives", "hosts", "always_hosts", "odd_drives"):
             plain[name] = [one.to_json() for one in getattr(self, name)]
         return plain | {"judged_drive_count": self.judged_drive_count}

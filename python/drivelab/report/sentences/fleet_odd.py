@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from drivelab.model.fleet import FleetAnswer, SilentDrive, SlowOne, Unjudged
-from drivelab.model.names import in_number
+from drivelab.model.fleet import CommonChange, FleetAnswer, SilentDrive, SlowOne, Unjudged
+from drivelab.model.names import in_number, some_in_words
 from drivelab.model.units import format_percent, format_wait_ns
 
 
 def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
     """What the samples say: what is slow now, then what was, then which drives stopped reporting.
+
+    Where many became slower together, that comes first.
 
     Parameters
     ----------
@@ -19,7 +21,8 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
         Whether a host is named with its cluster.
     """
     stopped = list(_stopped(answer, has_cluster=has_cluster))
-    if not answer.judged_drive_count and not answer.hosts:
+    changed = [_change_words(answer, one) for one in sorted(answer.changes, key=lambda one: not one.is_still_slow)]
+    if not (answer.judged_drive_count or answer.hosts or changed):
         first = answer.unjudged[0].why if answer.unjudged else "no samples"
         return "; ".join([f"No drive can be judged: {first}", *stopped]) + "."
     told = [
@@ -32,11 +35,35 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
         if words
     ]
     if told:
-        return ". ".join([*told, *stopped]) + "."
+        return ". ".join([*changed, *told, *stopped]) + "."
     drives, were = (in_number(answer.drive_count, word) for word in ("drive", "were"))
     judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
-    none = f"No drive stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared"
-    return "; ".join([none, *stopped]) + "."
+    which = "No other drive" if changed else "No drive"
+    none = f"{which} stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared"
+    return ". ".join([*changed, "; ".join([none, *stopped])]) + "."
+
+
+def _change_words(answer: FleetAnswer, change: CommonChange) -> str:
+    """Which drives or hosts became slower together, when, and by what."""
+    count, hosts, of_cluster = len(change.ratios), change.by_host, f" of {change.cluster}" if change.cluster else ""
+    if change.is_of_hosts and len(change.whole_hosts) == len(change.drive_counts):
+        who, names = f"All {count:,} drives{of_cluster} in {len(hosts)} hosts", "they"
+    elif change.is_of_hosts:
+        who = f"{len(change.whole_hosts):,} of {len(change.drive_counts):,} hosts{of_cluster}"
+        names = some_in_words(change.whole_hosts)
+    else:
+        who = f"{count:,} of {change.drive_count:,} drives{of_cluster} in {len(hosts)} hosts"
+        host, drives = next(iter(hosts.items()))
+        where = "of each of them" if set(hosts.values()) == {drives} else f"of {host}, and others of the other hosts,"
+        names = f"{some_in_words(drives)} {where}"
+    since = when_words(change.since_s)
+    until = _until_words(since, change.until_s)
+    when = f"since {since}" if change.is_still_slow else f"from {since} to {until}, not since"
+    verb, take = ("are", "take") if change.is_still_slow else ("were", "took")
+    to_do = (
+        "with hardly more to do" if answer.has_load else f"or {'have' if change.is_still_slow else 'had'} more to do"
+    )
+    return f"{who} {verb} slower {when}: {names} {take} {times_words(change.ratio)} what they took before, {to_do}"
 
 
 def _drives_words(answer: FleetAnswer, has_recovered: bool, *, has_cluster: bool) -> str:
@@ -138,5 +165,9 @@ def when_words(time_s: int) -> str:
 
 def until_words(one: SlowOne) -> str:
     """When it was slow for the last time: its time of day alone, where the date is that of its begin."""
-    since, until = when_words(one.spans[0].since_s), when_words(one.spans[-1].until_s)
+    return _until_words(when_words(one.spans[0].since_s), one.spans[-1].until_s)
+
+
+def _until_words(since: str, until_s: int) -> str:
+    until = when_words(until_s)
     return until[11:] if until[:10] == since[:10] else until
