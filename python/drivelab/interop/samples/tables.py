@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import re
-from collections.abc import Iterator
+import threading
+import weakref
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,8 @@ from drivelab.model.fleet import Seconds
 
 _BLOCK_BYTES = 8 << 20
 _NO_VALUE = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "-", "inf", "-inf")
+# Arrow's threads take some milliseconds for it
+_LET_GO_S = 60
 # a file that is cut in the middle has one such line; more of them are another format
 _BROKEN_LINES_SHARE = 0.01
 # a whole field of a table that commas do not part
@@ -71,8 +76,9 @@ def dates_in_table(path: Path, table: Table) -> set[SlashedDate]:
     """The dates with slashes in its times; what cannot be read has none, and `read_table` says why."""
     found: set[SlashedDate] = set()
     if not table.columns.missing:
-        with contextlib.suppress(pa.ArrowInvalid, OSError, EOFError):
-            for batch in _batches(path, table, _BrokenLines()):
+        batches = _batches(path, table, _BrokenLines())
+        with contextlib.suppress(pa.ArrowInvalid, OSError, EOFError), contextlib.closing(batches):
+            for batch in batches:
                 column = batch.column(table.columns.time)
                 if pa.types.is_string(column.type):
                     found |= slashed_dates(" ".join({text[:10] for text in column.unique().to_pylist() if text}))
@@ -104,11 +110,12 @@ def read_table(
     broken = _BrokenLines()
     samples = 0
     try:
-        for batch in _batches(path, table, broken):
-            samples += batch.num_rows
-            where = f"{path}, column {table.columns.time}"
-            time_s = _seconds(batch.column(table.columns.time), where, is_day_first)
-            _take(batch, table.columns, time_s, factor, place, collected)
+        with contextlib.closing(_batches(path, table, broken)) as batches:
+            for batch in batches:
+                samples += batch.num_rows
+                where = f"{path}, column {table.columns.time}"
+                time_s = _seconds(batch.column(table.columns.time), where, is_day_first)
+                _take(batch, table.columns, time_s, factor, place, collected)
     except pa.ArrowInvalid as error:
         raise _unread(error, path) from None
     except (OSError, EOFError) as error:
@@ -146,28 +153,36 @@ class _BrokenLines:
         return "skip"
 
 
-def _batches(path: Path, table: Table, broken: _BrokenLines) -> Iterator[pa.RecordBatch]:
+def _batches(path: Path, table: Table, broken: _BrokenLines) -> Generator[pa.RecordBatch]:
     columns = table.columns
     kinds: dict[str, pa.DataType] = dict.fromkeys(columns.numbers, pa.float64())
     kinds |= dict.fromkeys(columns.texts, pa.dictionary(pa.int32(), pa.string()))
     # files that were put one behind the other have their first line again
     without = [*_NO_VALUE, *columns.numbers, columns.time]
-    with pa.input_stream(str(path), compression="detect") as stream:
-        reader = pa_csv.open_csv(
-            stream,
-            read_options=pa_csv.ReadOptions(
-                block_size=_BLOCK_BYTES, column_names=_apart(table.names), skip_rows=table.line, use_threads=False
-            ),
-            parse_options=pa_csv.ParseOptions(delimiter=table.separator, invalid_row_handler=broken),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=kinds,
-                include_columns=list(dict.fromkeys((columns.time, *columns.texts, *columns.numbers))),
-                null_values=without,
-                strings_can_be_null=False,
-                decimal_point=table.decimal_point,
-            ),
-        )
-        yield from reader
+    # a thread of Arrow's that lets go of a Python object while Python ends aborts the program
+    handler, is_let_go = functools.partial(broken), threading.Event()
+    weakref.finalize(handler, is_let_go.set)
+    reader = None
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            reader = pa_csv.open_csv(
+                stream,
+                read_options=pa_csv.ReadOptions(
+                    block_size=_BLOCK_BYTES, column_names=_apart(table.names), skip_rows=table.line, use_threads=False
+                ),
+                parse_options=pa_csv.ParseOptions(delimiter=table.separator, invalid_row_handler=handler),
+                convert_options=pa_csv.ConvertOptions(
+                    column_types=kinds,
+                    include_columns=list(dict.fromkeys((columns.time, *columns.texts, *columns.numbers))),
+                    null_values=without,
+                    strings_can_be_null=False,
+                    decimal_point=table.decimal_point,
+                ),
+            )
+            yield from reader
+    finally:
+        del reader, handler
+        is_let_go.wait(_LET_GO_S)
 
 
 def _apart(names: tuple[str, ...]) -> list[str]:
