@@ -33,6 +33,8 @@ _SECTION = re.compile(r"^[ \t]*\[[^\[\]{}\"\n]+\][ \t]*([;#].*)?$", re.MULTILINE
 _OPTION = re.compile(r"^[ \t]*[a-z_]{1,40}([ \t]*=.*)?$", re.MULTILINE)
 # what a file says before its results may be long, and is never this long
 _LOOKED_AT_CHARACTERS = 1 << 20
+# the first line of a table has no more
+_NAMES_CHARACTERS = 1 << 16
 _RAW_IOPING = re.compile(r"^\s*\d+(\s+\d+){9}\s*$", re.MULTILINE)
 # a line of a log of histograms of fio
 _HISTOGRAMS = re.compile(r"\s*\d+, [0-2], \d+(, \d+){28,}\s*$", re.MULTILINE)
@@ -56,6 +58,7 @@ def read_foreign(source: SourceText, kind: Kind | None = None) -> ForeignFile:
     if found is None and not source.text.strip():
         raise DrivelabError("I501", "it is empty", where=source.name, do="name the file that holds the results")
     if found is None:
+        _refuse_samples(source)
         known = ", ".join(PROGRAMS.values())
         raise DrivelabError("I501", f"it is no result of {known}", where=source.name)
     return _READERS[found](source)
@@ -67,6 +70,17 @@ def _refuse_unread(source: SourceText) -> None:
         what = "it is a log of histograms of fio (write_hist_log), which is not read"
         do = "import the JSON of the same job, made with --output-format=json+"
         raise DrivelabError("I501", what, where=source.name, do=do)
+
+
+def _refuse_samples(source: SourceText) -> None:
+    """Say of a table of samples of drives what answers from it."""
+    # its reader takes long to load, and no other file wants it
+    from drivelab.interop.samples.tables import table_in
+
+    table = table_in(source.text[:_NAMES_CHARACTERS])
+    if table is not None and not table.columns.missing:
+        what = "it is a table of samples of drives, which become no run: which drive is slow is asked of them"
+        raise DrivelabError("I501", what, where=source.name, do="drivelab fleet odd FILE")
 
 
 def recognised_kind(text: str) -> Kind | None:

@@ -211,3 +211,12 @@ def test_hostile_files_are_refused_in_time(text: str) -> None:
     for kind in (None, "fio", "bonnie", "iozone", "diskbenchmark", "pg_test_fsync", "ioping", "dd"):
         with pytest.raises(DrivelabError):
             read_foreign(SourceText("hostile", text), kind)  # type: ignore[arg-type]
+
+
+def test_a_table_of_samples_leads_to_what_answers_from_it() -> None:
+    text = "time,host,drive,throughput,latency_us\n2026-11-02 00:00:00,host01,sda,100,200\n"
+    with pytest.raises(DrivelabError) as caught:
+        read_foreign(SourceText("slow.csv", text))
+    assert caught.value.code == "I501"
+    assert caught.value.what.startswith("it is a table of samples of drives")
+    assert caught.value.do == "drivelab fleet odd FILE"
