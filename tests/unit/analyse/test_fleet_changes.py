@@ -82,6 +82,13 @@ def test_a_drive_that_is_slow_beside_such_a_change_is_told_as_well() -> None:
     assert ". 1 of 48 drives is slow: disk7 of h2" in answer_sentence(answer)
 
 
+def test_a_drive_that_is_slow_now_comes_before_what_many_came_back_from() -> None:
+    one = Slowdown("h2", "disk7", 2.5, 0.6)
+    first, second = answer_sentence(judge_fleet(fleet([*slower(HOSTS, [""], 2.0, 3, 8), one]).made(7))).split(". ")
+    assert first.startswith("1 of 48 drives is slow: disk7 of h2 takes ")
+    assert second.startswith("All 48 drives in 6 hosts were slower from 2023-11-20 16:0")
+
+
 def test_one_or_two_hosts_are_no_common_change() -> None:
     answer = judge_fleet(fleet(slower(HOSTS[:1], [""], 2.0, 10)).made(6))
     assert answer.changes == ()

@@ -13,7 +13,7 @@ from drivelab.model.units import format_percent, format_wait_ns
 def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
     """What the samples say: what is slow now, then what was, then which drives stopped reporting.
 
-    Where many became slower together, that comes first.
+    Where many became slower together, that comes before single ones.
 
     Parameters
     ----------
@@ -21,33 +21,30 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
         Whether a host is named with its cluster.
     """
     stopped = list(_stopped(answer, has_cluster=has_cluster))
-    changed = [_change_words(answer, one) for one in sorted(answer.changes, key=lambda one: not one.is_still_slow)]
-    if not (answer.judged_drive_count or answer.hosts or changed):
+    if not (answer.judged_drive_count or answer.hosts or answer.changes):
         first = answer.unjudged[0].why if answer.unjudged else "no samples"
         return "; ".join([f"No drive can be judged: {first}", *stopped]) + "."
-    told = [
-        words
-        for has_recovered in (False, True)
-        for words in (
-            _drives_words(answer, has_recovered, has_cluster=has_cluster),
-            _hosts_words(answer, has_recovered, has_cluster=has_cluster),
-        )
-        if words
-    ]
-    if told:
-        return ". ".join([*changed, *told, *stopped]) + "."
+    told = []
+    for has_recovered in (False, True):
+        told += [_change_words(answer, one) for one in answer.changes if one.is_still_slow != has_recovered]
+        told.append(_drives_words(answer, has_recovered, has_cluster=has_cluster))
+        told.append(_hosts_words(answer, has_recovered, has_cluster=has_cluster))
+    told = [words for words in told if words]
+    if answer.drives or answer.hosts:
+        return ". ".join([*told, *stopped]) + "."
     drives, were = (in_number(answer.drive_count, word) for word in ("drive", "were"))
     judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
-    which = "No other drive" if changed else "No drive"
+    which = "No other drive" if told else "No drive"
     none = f"{which} stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared"
-    return ". ".join([*changed, "; ".join([none, *stopped])]) + "."
+    return ". ".join([*told, "; ".join([none, *stopped])]) + "."
 
 
 def _change_words(answer: FleetAnswer, change: CommonChange) -> str:
     """Which drives or hosts became slower together, when, and by what."""
     count, hosts, of_cluster = len(change.ratios), change.by_host, f" of {change.cluster}" if change.cluster else ""
     if change.is_of_hosts and len(change.whole_hosts) == len(change.drive_counts):
-        who, names = f"All {count:,} drives{of_cluster} in {len(hosts)} hosts", "they"
+        share = "All" if count == change.drive_count else f"{count:,} of"
+        who, names = f"{share} {change.drive_count:,} drives{of_cluster} in {len(hosts)} hosts", "they"
     elif change.is_of_hosts:
         who = f"{len(change.whole_hosts):,} of {len(change.drive_counts):,} hosts{of_cluster}"
         names = some_in_words(change.whole_hosts)
