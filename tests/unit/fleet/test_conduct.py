@@ -168,7 +168,7 @@ def test_what_was_cut_off_stays_so_until_its_host_says_that_it_goes_on(tmp_path:
             seen.append(book.fleet.items[item.key])
             return {**NOTHING, "state": "complete"}
 
-    manner = Manner(None, ssh_words, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
+    manner = Manner(None, ssh_starter, 60, 60, 30, EraseList(), True, lambda _key: None, lambda _hosts, _lines: None)
     centre = GoesOn()
     in_own_loop(Conductor(book, cast(Centre, centre), manner).measure_item(item))
     # what comes late says nothing any more
@@ -182,7 +182,7 @@ def test_who_goes_on_is_not_told_of_lines_of_drives_that_are_measured(tmp_path: 
     fleet = new_fleet(FleetWork("run"), {"one": HostEntry(), "two": HostEntry()}, tmp_path).with_items([done])
     told: list[Any] = []
     listed = EraseList(["S1", "one:sda", "S9"])
-    manner = Manner(None, ssh_words, 60, 60, 30, listed, True, lambda _key: None, lambda *one: told.append(one))
+    manner = Manner(None, ssh_starter, 60, 60, 30, listed, True, lambda _key: None, lambda *one: told.append(one))
     conductor = Conductor(FleetBook(fleet), cast(Centre, Host(NOTHING)), manner)
     in_own_loop(conductor.census.may_begin("two", []))
     assert told == [(["two"], ["S9"])]
