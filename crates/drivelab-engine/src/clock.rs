@@ -7,6 +7,8 @@
 mod sleep;
 pub mod virtual_time;
 
+pub use sleep::Alarm;
+
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 

@@ -31,7 +31,7 @@ use self::waiting::{ios_until_look, ios_until_pause};
 use crate::address::{Addresses, Random, random_for_job};
 use crate::backend::{Backend, Completion};
 use crate::buffer::Buffers;
-use crate::clock::Clock;
+use crate::clock::{Alarm, Clock};
 use crate::error::Result;
 use crate::flow::Share;
 use crate::iolog::Recorder;
@@ -115,6 +115,7 @@ pub struct Job<B> {
     backend: B,
     buffers: Buffers,
     clock: Clock,
+    alarm: Alarm,
     random: Random,
     /// One stream for each of the workload's orders.
     addresses: Vec<Addresses>,
@@ -197,6 +198,7 @@ impl<B: Backend> Job<B> {
             addresses: streams(0),
             buffers,
             clock,
+            alarm: Alarm::default(),
             random,
             turns,
             pass: (0, workload.bytes_of_pass(all_files)),

@@ -24,7 +24,7 @@ impl<B: Backend> Job<B> {
                 self.outcome.begun_monotonic_ns = self.clock.monotonic_ns(now);
                 return;
             }
-            self.clock.sleep_almost(distance);
+            self.alarm.sleep_almost(&self.clock, distance);
         }
     }
 
@@ -35,7 +35,7 @@ impl<B: Backend> Job<B> {
         }
         let Some(next) = self.schedule.next_arrival() else { return Wait::Forever };
         let distance = self.clock.nanoseconds(next.saturating_sub(self.clock.ticks()));
-        match self.clock.may_sleep(distance) {
+        match self.alarm.may_sleep(&self.clock, distance) {
             0 if distance == 0 && self.waits.is_some() => Wait::AtMost(OTHERS_NS),
             0 => Wait::No,
             ns => Wait::AtMost(ns),
@@ -69,14 +69,14 @@ impl<B: Backend> Job<B> {
             return self.wait_for_end(now);
         };
         let distance = self.clock.nanoseconds(next.saturating_sub(now));
-        self.clock.sleep_almost(distance);
+        self.alarm.sleep_almost(&self.clock, distance);
         true
     }
 
     /// Sleeps until the start of what may wait for another job is near, then until that job is far enough.
     fn wait_for_others(&self, now: u64) {
         let next = self.schedule.next_arrival().filter(|_| self.schedule.is_open()).unwrap_or(now);
-        let ns = self.clock.may_sleep(self.clock.nanoseconds(next.saturating_sub(now)));
+        let ns = self.alarm.may_sleep(&self.clock, self.clock.nanoseconds(next.saturating_sub(now)));
         match &self.waits {
             _ if ns > 0 => self.clock.sleep(ns),
             // in virtual time one thread does all jobs
@@ -109,7 +109,7 @@ impl<B: Backend> Job<B> {
                 self.begin_before_pause(end);
                 return;
             }
-            self.clock.sleep_almost(self.clock.nanoseconds(left));
+            self.alarm.sleep_almost(&self.clock, self.clock.nanoseconds(left));
         }
     }
 
