@@ -174,10 +174,11 @@ impl<B: Backend> Job<B> {
     /// A job ready to run.
     pub fn new(parts: JobParts, backend: B, buffers: Buffers) -> Self {
         let clock = Clock::get();
-        let workload = &parts.workload;
+        let (workload, begin) = (&parts.workload, parts.start_ticks);
+        let pacing = &workload.pacing;
         let ((start, length), shift, unit) = (parts.range, workload.shift_bytes, workload.smallest_block());
         let all_files = length.saturating_mul(u64::from(workload.job_files.count));
-        let window = Window::new(workload, parts.job, all_files, &clock, parts.start_ticks);
+        let window = Window::new(workload, parts.job, all_files, &clock, begin);
         let mut random = random_for_job(workload.seed, parts.job);
         let turns = Turns::of_job(workload, parts.job, &mut random);
         let mut stream = |access: &Access, file_start: u64| {
@@ -206,15 +207,8 @@ impl<B: Backend> Job<B> {
             recorded: entries.clone().map(RecordedPlaces::new),
             waits: workload.recording.as_ref().and_then(|recording| recording.waits_of(parts.job)),
             mix,
-            schedule: Schedule::new(
-                &workload.pacing,
-                parts.job,
-                workload.job_count,
-                &clock,
-                parts.start_ticks,
-                window.deadline(),
-            )
-            .with_recording(entries, &workload.pacing, &clock),
+            schedule: Schedule::new(pacing, parts.job, workload.job_count, &clock, begin, window.deadline())
+                .with_recording(entries, pacing, &clock),
             window,
             slots: vec![plain.map_or_else(Slot::default, |plain| plain.slot()); parts.slots as usize],
             free: (0..parts.slots).rev().collect(),

@@ -221,7 +221,7 @@ _RATE = (
         "thinktime_spin",
         "duration",
         "approximated",
-        "the pause is slept, its last 60 us are spun",
+        "the pause is slept, its last 60 to 300 us are spun",
         default="0",
         unit="us",
     ),
