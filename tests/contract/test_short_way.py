@@ -46,7 +46,7 @@ def test_intervals_and_window_hold_every_io_once(
     run_engine: Callable[..., Any], data_file: Path, backend: str, queue_depth: int
 ) -> None:
     # a window in which a busy machine lets it have its turn
-    ramp = {"ramp_ns": 20_000_000, "limits": {"runtime_ns": 200_000_000}, "interval_ns": 10_000_000}
+    ramp = {"ramp_ns": 20_000_000, "limits": {"runtime_ns": 1_000_000_000}, "interval_ns": 10_000_000}
     answer = run_engine(backend, data_file, queue_depth=queue_depth, **ramp)
     totals = answer.histogram("read", "total")
     intervals = [row for row in answer.intervals.to_pylist() if (row["operation"], row["latency"]) == ("read", "total")]

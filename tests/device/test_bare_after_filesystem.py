@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,11 +31,11 @@ count = 30
 """
 
 
-def test_a_bare_drive_has_no_journal(drivelab: Drivelab, make_loop_device: Callable[..., Path], tmp_path: Path) -> None:
-    device = make_loop_device(512 * 2**20)
+def test_a_bare_drive_has_no_journal(drivelab: Drivelab, tmp_path: Path) -> None:
     experiment = tmp_path / "alternating.toml"
     experiment.write_text(ALTERNATING)
-    ran = drivelab.run("run", str(experiment), str(device), "--erase", device.name, "--trace")
+    # commands are counted at the drive that drivelab makes, not below it, where no layer says whose they are
+    ran = drivelab.run("run", str(experiment), "scratch:512MiB", "--trace")
     assert ran.returncode in (0, 4), ran.stderr
     (directory,) = drivelab.runs.iterdir()
     told = json.loads(drivelab.run("explain", str(directory), "--json").stdout)

@@ -234,9 +234,9 @@ def test_what_is_under_way_when_following_begins_is_charged_to_nothing(explain: 
             found = explain("--pid", str(program.pid), "--path", str(mounted), "--runtime", "500ms")
             told = calls_of(found)
             assert "not known" not in found["answer"]
-            # it goes to the page cache: a drive that seems to work for it works for a bio that had ended long ago
+            # to the page cache: a drive that works for it does so for a bio that had ended; back it may wait its turn
             buffered = told["pwrite64"]["parts_ns"]
-            assert buffered["fs_in"] >= 0.99 * sum(buffered.values())
+            assert buffered["fs_in"] >= 0.99 * (sum(buffered.values()) - buffered["return"])
             synced = told["fdatasync"]["parts_ns"]
             assert 0 < synced["flush"] < sum(synced.values())
     finally:

@@ -124,8 +124,11 @@ def explain_followed(options: ExplainOptions) -> int:
                 # what a command prints would be drawn over
                 shown=shown if command is None else None,
             )
-        joining = _joining(followed)
+        count = followed.calls.calls.num_rows
+        joining = f"joining {terminal_text(count_text(count), plain=True)} calls with the commands of {followed.disk}"
         try:
+            if count >= _JOINING_TOLD_FROM:
+                print(f"{joining}; Ctrl-C gives them up, and keeps nothing", file=sys.stderr, flush=True)
             found = _kept(name, facts, followed, began, directory, over_ns)
         except KeyboardInterrupt:
             print(f"interrupted while {joining}: nothing is kept", file=sys.stderr)
@@ -252,16 +255,6 @@ def _named_processes(options: ExplainOptions) -> list[int]:
 def _name_of_processes(pids: Sequence[int]) -> str:
     """What programs are called; several of one name are one."""
     return "+".join(dict.fromkeys(map(name_of, pids)))
-
-
-def _joining(followed: Followed) -> str:
-    """What is done with the calls now, which is not stored before; where they are many that is said at once."""
-    count = followed.calls.calls.num_rows
-    counted = terminal_text(count_text(count), plain=True)
-    told = f"joining {counted} calls with the commands of {followed.disk}"
-    if count >= _JOINING_TOLD_FROM:
-        print(f"{told}; Ctrl-C gives them up, and keeps nothing", file=sys.stderr, flush=True)
-    return told
 
 
 def _kept(
