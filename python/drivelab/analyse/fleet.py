@@ -135,14 +135,16 @@ def _by_role(host: HostSeries) -> Iterator[HostSeries]:
 def _judge(parts: Iterable[HostSeries], judge_pool: Callable[[list[Group], int], Found]) -> list[Found]:
     """What comes of all groups, those of each cluster and role by themselves."""
     few: list[Unjudged] = []
-    pools: dict[tuple[str, str], list[Group]] = {}
+    with_peers = []
     for part in parts:
         if has_peers(part):
-            pools.setdefault((part.cluster, part.roles[0]), []).append(Group.of(part))
+            with_peers.append(part)
         else:
-            few += [unjudged_one(part, column, _few_words(part)) for column in range(len(part.drives))]
-    all_dates = sum(group.drive_dates() for pool in pools.values() for group in pool)
-    return [Found(unjudged=tuple(few)), *(judge_pool(pool, all_dates) for pool in pools.values())]
+            why = _few_words(part)
+            few += [unjudged_one(part, column, why) for column in range(len(part.drives))]
+    pools = [[Group.of(part) for part in members] for members in by_kind(with_peers).values()]
+    all_dates = sum(group.drive_dates() for pool in pools for group in pool)
+    return [Found(unjudged=tuple(few)), *(judge_pool(pool, all_dates) for pool in pools)]
 
 
 def _few_words(part: HostSeries) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from drivelab.analyse.fleet_excess import PEERS_MIN, logarithm
+from drivelab.analyse.fleet_excess import PEERS_MIN, is_sample, logarithm
 from drivelab.analyse.fleet_usual import median_of_columns
 from drivelab.analyse.fleet_windows import usual_step_s
 from drivelab.model.fleet import HostSeries, Singles, SlowOne
@@ -37,7 +37,7 @@ class _Column:
 
 def with_samples(part: HostSeries) -> int:
     """How many of its drives have any."""
-    return int(np.isfinite(logarithm(part.latency)).any(axis=0).sum())
+    return int(is_sample(part.latency).any(axis=0).sum())
 
 
 def has_peers(part: HostSeries) -> bool:

@@ -62,10 +62,15 @@ class LoadCurve:
         return np.asarray(found, dtype=np.float32)
 
 
+def is_sample(values: Singles) -> npt.NDArray[np.bool_]:
+    """Which of them have a logarithm; everything else is no sample."""
+    return np.isfinite(values) & (values > 0)
+
+
 def logarithm(values: Singles) -> Singles:
     """Logarithm of what is positive; everything else is no sample."""
     found = np.full(values.shape, np.nan, dtype=np.float32)
-    np.log(values, out=found, where=np.isfinite(values) & (values > 0))
+    np.log(values, out=found, where=is_sample(values))
     return found
 
 

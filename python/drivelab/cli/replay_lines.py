@@ -10,6 +10,7 @@ from typing import Any
 from drivelab.model.names import counted
 from drivelab.model.recording import COMMANDS, SYNC
 from drivelab.model.units import format_count, format_duration_ns, format_percent
+from drivelab.report.parts_of_text import capitalised
 from drivelab.report.terminal.wrapped import table_lines
 
 _WARNINGS_MAX = 3
@@ -193,7 +194,7 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
 def _other_load(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     """Whether the target kept up with a load that was issued faster or slower than recorded, and how long it took."""
     asked, achieved, speed = one["asked"], one["achieved"], document["speed"]
-    pace = f"{_pace(document)[0].upper()}{_pace(document)[1:]}"
+    pace = capitalised(_pace(document))
     if achieved["count"] < asked["count"]:
         done = f"{format_count(achieved['count'])} of {format_count(asked['count'])} I/Os"
         return f"{pace} {done} of this load were done on {one['target']}"
