@@ -18,6 +18,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from partitions import deletions
 from shaped_drive.loop import LoopDrive
 from system_packages import GOALS, SYSTEM_PATH, find_program
 
@@ -206,7 +207,7 @@ def make_loop_device(tmp_path: Path) -> Iterator[MakeLoopDevice]:
         return made[-1]
 
     yield make
-    release([["losetup", "--detach", str(device)] for device in made])
+    release([command for device in made for command in (*deletions(device), ["losetup", "--detach", str(device)])])
 
 
 def as_new(device: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from drivelab.model.errors import EXIT_REFUSED, DrivelabError
 from drivelab.state.journal import begin_journal
 from drivelab.state.scratch import make_sparse_scratch
 from drivelab.state.undo import undo_all
+from partitions import two_partitions
 
 MakeLoopDevice = Callable[..., Path]
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "lsblk", "mkfs.ext4")]
@@ -54,17 +54,6 @@ def attach(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     yield attach_file
     for device in attached:
         run("losetup", "--detach", device)
-
-
-def make_two_partitions(disk: Path) -> tuple[Path, Path]:
-    """Two partitions of 16 MiB on a disk, whether or not this kernel reads partition tables itself."""
-    rows = [struct.pack("<B3sB3sII", 0, bytes(3), 0x83, bytes(3), 2048 + 32768 * n, 32768) for n in (0, 1)]
-    with disk.open("r+b") as file:
-        file.write(bytes(446) + b"".join(rows) + bytes(32) + b"\x55\xaa")
-    for number in (1, 2):
-        added = ["addpart", str(disk), str(number), str(2048 + 32768 * (number - 1)), "32768"]
-        subprocess.run(added, capture_output=True)
-    return Path(f"{disk}p1"), Path(f"{disk}p2")
 
 
 @pytest.mark.provokes("C201")
@@ -114,7 +103,7 @@ def test_a_drive_with_a_mounted_partition_is_refused_but_its_other_partition_is_
     attach: Callable[..., Path], tmp_path: Path
 ) -> None:
     disk = attach("disk.img")
-    first, second = make_two_partitions(disk)
+    first, second = two_partitions(disk)
     run("mkfs.ext4", "-qF", first)
     place = tmp_path / "first"
     place.mkdir()
@@ -185,7 +174,7 @@ def test_a_file_system_needs_a_consent_of_its_own(make_loop_device: MakeLoopDevi
 
 def test_a_partition_table_needs_a_consent_of_its_own(attach: Callable[..., Path]) -> None:
     disk = attach("disk.img")
-    make_two_partitions(disk)
+    two_partitions(disk)
     error = refusal(disk, disk.name)
     assert error.code == "C206"
     assert f"{disk.name}p1: a partition" in error.what

@@ -31,6 +31,7 @@ from drivelab.state.filesystem import make_filesystem
 from drivelab.state.held_device import held_if_device, look_before_writing
 from drivelab.state.journal import begin_journal
 from drivelab.state.trim import discard_device
+from partitions import add_partition
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 MakeLoopDevice = Callable[..., Path]
@@ -244,20 +245,16 @@ def test_whatever_somebody_makes_of_the_drive_ends_the_command(
 def test_a_new_table_on_the_disk_of_a_partition_is_noticed(make_loop_device: MakeLoopDevice) -> None:
     disk = make_loop_device()
     write_a_partition_table(disk, None, (2048, 32768), (34816, 32768))
-    program("addpart", disk, "2", "34816", "32768")
-    second = Path(f"{disk}p2")
+    second = add_partition(disk, 2, 34816, 32768)
     target = resolve_target(str(second))
-    try:
-        with held_if_device(target, erase=[f"{disk.name}-part2"]):
+    with held_if_device(target, erase=[f"{disk.name}-part2"]):
+        look_before_writing(str(second))
+        # the kernel keeps its own view of the partitions, since nobody asks it to look again
+        write_a_partition_table(disk, None, (2048, 98304))
+        with pytest.raises(DrivelabError, match="a partition table") as refusal:
             look_before_writing(str(second))
-            # the kernel keeps its own view of the partitions, since nobody asks it to look again
-            write_a_partition_table(disk, None, (2048, 98304))
-            with pytest.raises(DrivelabError, match="a partition table") as refusal:
-                look_before_writing(str(second))
-        assert refusal.value.code == "C206"
-        assert "drivelab had begun to write to it once" in refusal.value.where
-    finally:
-        program("delpart", disk, "2")
+    assert refusal.value.code == "C206"
+    assert "drivelab had begun to write to it once" in refusal.value.where
 
 
 @pytest.mark.needs_tool("mkfs.xfs")

@@ -22,8 +22,8 @@ from device.test_refusals import (
     command_line,
     digest,
     mounted,
-    two_partitions,
 )
+from partitions import two_partitions
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs")]
 
@@ -102,15 +102,15 @@ def test_a_partition_beside_a_mounted_one_is_all_that_is_written(
     drivelab: Drivelab, make_loop_device: MakeLoopDevice, tmp_path: Path, command: str
 ) -> None:
     device = make_loop_device()
-    with two_partitions(device) as (first, second):
-        with mounted(second, tmp_path / "place"):
-            before = digest(second)
-            typed = Typed(first, (f"{device.name}-part1",), second, "")
-            answer = drivelab.run(*command_line(command, drivelab, typed))
-            assert answer.returncode in (0, 1, 4), answer.stderr
-            assert "error[" not in answer.stderr
-            assert digest(second) == before
-            table = device.read_bytes()[: 2**20]
-        assert table.startswith(bytes(446))
-        assert set(table[512:]) == {0}, "nor what lies before the partitions"
+    first, second = two_partitions(device)
+    with mounted(second, tmp_path / "place"):
+        before = digest(second)
+        typed = Typed(first, (f"{device.name}-part1",), second, "")
+        answer = drivelab.run(*command_line(command, drivelab, typed))
+        assert answer.returncode in (0, 1, 4), answer.stderr
+        assert "error[" not in answer.stderr
+        assert digest(second) == before
+        table = device.read_bytes()[: 2**20]
+    assert table.startswith(bytes(446))
+    assert set(table[512:]) == {0}, "nor what lies before the partitions"
     assert drivelab.left_over() == []

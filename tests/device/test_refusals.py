@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
-import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from device.program import Drivelab, wait_for_line
+from partitions import two_partitions
 
 MakeLoopDevice = Callable[..., Path]
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
 RUN, IO, CHECK = "run", "io", "check"
 COMMANDS = (RUN, IO, CHECK)
-PARTITION_SECTORS = 32768
 # swap space of the fewest pages, behind the one that describes it
 SWAPPED = range(4096, 40960)
 
@@ -69,25 +68,6 @@ def mounted(device: Path, place: Path, options: str = "ro") -> Iterator[Path]:
 
 
 @contextmanager
-def two_partitions(disk: Path) -> Iterator[tuple[Path, Path]]:
-    rows = [struct.pack("<B3sB3sII", 0, bytes(3), 0x83, bytes(3), *extent(number)) for number in (1, 2)]
-    with disk.open("r+b") as file:
-        file.write(bytes(446) + b"".join(rows) + bytes(32) + b"\x55\xaa")
-    for number in (1, 2):
-        # a kernel that reads the table itself has them already
-        subprocess.run(["addpart", str(disk), str(number), *map(str, extent(number))], capture_output=True)
-    try:
-        yield Path(f"{disk}p1"), Path(f"{disk}p2")
-    finally:
-        for number in (1, 2):
-            call("delpart", disk, str(number))
-
-
-def extent(number: int) -> tuple[int, int]:
-    return 2048 + PARTITION_SECTORS * (number - 1), PARTITION_SECTORS
-
-
-@contextmanager
 def mounted_drive(device: Path, folder: Path) -> Iterator[Typed]:
     with mounted(device, folder / "place") as place:
         yield Typed(device, (f"{device.name}+contents",), device, f"error[C202] {device.name} is mounted on {place}")
@@ -122,27 +102,28 @@ def swap(device: Path, folder: Path) -> Iterator[Typed]:
 
 @contextmanager
 def parent_of_a_mounted_partition(device: Path, folder: Path) -> Iterator[Typed]:
-    with two_partitions(device) as (first, _), mounted(first, folder / "place"):
+    first, _ = two_partitions(device)
+    with mounted(first, folder / "place"):
         yield Typed(device, (f"{device.name}+contents",), device, f"error[C202] {first.name} is mounted")
 
 
 @contextmanager
 def partition_with_a_file_system(device: Path, folder: Path) -> Iterator[Typed]:
-    with two_partitions(device) as (first, _):
-        call("mkfs.ext4", "-qF", first)
-        yield Typed(first, (f"{device.name}-part1",), device, f"--erase {device.name}-part1+contents")
+    first, _ = two_partitions(device)
+    call("mkfs.ext4", "-qF", first)
+    yield Typed(first, (f"{device.name}-part1",), device, f"--erase {device.name}-part1+contents")
 
 
 @contextmanager
 def partition_by_the_name_of_its_drive(device: Path, folder: Path) -> Iterator[Typed]:
-    with two_partitions(device) as (first, _):
-        yield Typed(first, (f"{device.name}+contents",), device, "error[C201]")
+    first, _ = two_partitions(device)
+    yield Typed(first, (f"{device.name}+contents",), device, "error[C201]")
 
 
 @contextmanager
 def partition_by_the_name_of_its_sibling(device: Path, folder: Path) -> Iterator[Typed]:
-    with two_partitions(device) as (first, _):
-        yield Typed(first, (f"{device.name}-part2+contents",), device, "error[C201]")
+    first, _ = two_partitions(device)
+    yield Typed(first, (f"{device.name}-part2+contents",), device, "error[C201]")
 
 
 @contextmanager
@@ -216,7 +197,8 @@ def second_loop_over_the_deleted_file_of_a_mounted_drive(device: Path, folder: P
 
 @contextmanager
 def loop_over_a_drive_with_a_mounted_partition(device: Path, folder: Path) -> Iterator[Typed]:
-    with two_partitions(device) as (first, _), mounted(first, folder / "place"), attached(device) as upper:
+    first, _ = two_partitions(device)
+    with mounted(first, folder / "place"), attached(device) as upper:
         says = f"error[C202] {first.name}, beneath {upper.name}, is mounted"
         yield Typed(upper, (f"{upper.name}+contents",), device, says)
 

@@ -19,6 +19,7 @@ from drivelab.model.errors import DrivelabError
 from drivelab.run.tracing import ring_buffer, tracefs_source
 from drivelab.run.tracing.collect import collected_trace
 from drivelab.run.tracing.disk import traced_disk
+from partitions import add_partition
 from trace_records import FLUSH, META, READ, counts, read_all
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup")]
@@ -107,8 +108,7 @@ def test_events_become_the_very_records_of_the_kernels_own_tracer(
     make_loop_device: MakeLoopDevice, tmp_path: Path
 ) -> None:
     device = make_loop_device(256 * 2**20)
-    subprocess.run(["addpart", str(device), "1", "2048", "400000"], check=True)
-    partition, mounted = f"{device}p1", tmp_path / "mounted"
+    partition, mounted = str(add_partition(device, 1, 2048, 400000)), tmp_path / "mounted"
     mounted.mkdir()
     try:
         subprocess.run(["mkfs.ext4", "-qF", partition], check=True)
@@ -125,7 +125,6 @@ def test_events_become_the_very_records_of_the_kernels_own_tracer(
             subprocess.run(["blkdiscard", "--zeroout", "--length", "1MiB", partition], check=True)
     finally:
         subprocess.run(["umount", str(mounted)], capture_output=True)
-        subprocess.run(["delpart", str(device), "1"], check=True)
     assert (events.lost_events, tracer.lost_events) == (0, 0)
     ours, kernels = (
         Counter(record[:9] for record in read_all(trace.files)[0] if record.action in EXACT)
@@ -155,15 +154,12 @@ def test_what_goes_to_a_partition_stands_where_it_is_on_the_disk(
     make_loop_device: MakeLoopDevice, tmp_path: Path
 ) -> None:
     device = make_loop_device()
-    subprocess.run(["addpart", str(device), "1", "4096", "32768"], check=True)
-    try:
-        with collected_trace(device.name, tmp_path) as trace:
-            write_durably(Path(f"{device}p1"), 10)
-        with pytest.raises(DrivelabError) as caught, collected_trace(f"{device.name}p1", tmp_path):
-            pass
-        assert (caught.value.code, caught.value.do) == ("R433", f"trace the disk that it is on: {device.name}")
-    finally:
-        subprocess.run(["delpart", str(device), "1"], check=True)
+    partition = add_partition(device, 1, 4096, 32768)
+    with collected_trace(device.name, tmp_path) as trace:
+        write_durably(partition, 10)
+    with pytest.raises(DrivelabError) as caught, collected_trace(partition.name, tmp_path):
+        pass
+    assert (caught.value.code, caught.value.do) == ("R433", f"trace the disk that it is on: {device.name}")
     records, _ = read_all(trace.files)
     sectors = {record.sector for record in records if record.action == "Q" and record.bytes}
     assert sectors == {4096 + 8 * number for number in range(10)}
