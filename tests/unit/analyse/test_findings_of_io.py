@@ -126,6 +126,19 @@ class TestDirectQuietlyBuffered:
         assert direct_quietly_buffered.find(evidence(measured(context=self.cache(8 << 20, 8 << 20)))) == []
         assert direct_quietly_buffered.find(evidence(measured(context=self.cache(0, 4096)))) == []
 
+    def test_pages_of_a_drive_that_others_read_meanwhile_are_no_sign(self) -> None:
+        cache = self.cache(0, 28 * 4096)
+        read, unread = (
+            measured(
+                workload("write"), {"write": latencies()}, devices=[counted(writes=2000, reads=reads)], context=cache
+            )
+            for reads in (28, 0)
+        )
+        assert direct_quietly_buffered.find(evidence(read, target())) == []
+        assert direct_quietly_buffered.find(evidence(unread, target()))
+        # of a file they are its own
+        assert direct_quietly_buffered.find(evidence(read, target(filesystem())))
+
     def test_buffered_io_may_leave_pages(self) -> None:
         trial = measured(workload(direct=False), context=self.cache(0, 8 << 20))
         assert direct_quietly_buffered.find(evidence(trial)) == []
