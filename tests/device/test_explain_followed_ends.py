@@ -16,6 +16,7 @@ import pytest
 
 from device.program import Drivelab, wait_for_line
 from drivelab.cli import main
+from shaped_drive.loop import LoopDrive
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
@@ -37,6 +38,15 @@ f = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 for flags in (os.RWF_DSYNC, os.RWF_SYNC, 0):
     for place in range(5):
         os.pwritev(f, [bytes(4096)], 4096 * place, flags)
+"""
+# what is read ahead is still on its way when the program ends, and none of the reads after it waits for it
+READER = """
+import os, sys
+read, ahead = (os.open(path, os.O_RDONLY) for path in sys.argv[1:])
+os.pread(read, 4096, 0)
+os.posix_fadvise(ahead, 0, 1 << 20, os.POSIX_FADV_WILLNEED)
+for _ in range(20):
+    os.pread(read, 4096, 0)
 """
 
 
@@ -102,3 +112,29 @@ def test_who_interrupts_the_making_of_a_page_is_told_that_the_recording_is_kept(
     assert f"the recording is kept; to see it: drivelab explain {directory}" in capfd.readouterr().err
     assert main.run(["explain", str(directory)]) == 0
     assert "dd's only fsync call" in capfd.readouterr().out
+
+
+@pytest.mark.needs_tool("qemu-storage-daemon")
+def test_what_is_read_ahead_as_the_program_ends_takes_no_call_its_parts(
+    drivelab: Drivelab, shaped_drive: LoopDrive, tmp_path: Path
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    subprocess.run(["mkfs.ext4", "-qF", shaped_drive.path], check=True)
+    subprocess.run(["mount", shaped_drive.path, place], check=True)
+    try:
+        paths = (place / "read", place / "ahead")
+        for path in paths:
+            path.write_bytes(bytes(1 << 20))
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        shaped_drive.shape(read_latency_ns=150_000_000)
+        words = (sys.executable, "-c", READER, *map(str, paths))
+        told = drivelab.run("explain", "--json", "--path", str(place), "--command", "--", *words)
+        assert told.returncode == 0, told.stdout + told.stderr
+        (reads,) = json.loads(told.stdout)["explanations"]
+        assert (reads["operations"], reads["refusal"]) == (21, "")
+    finally:
+        shaped_drive.be_new()
+        subprocess.run(["umount", place], check=True)

@@ -67,7 +67,7 @@ def followed(drivelab: Drivelab, mounted: Path) -> str:
         str(mounted),
     ]
     answer = drivelab.run(*command)
-    assert answer.returncode == 0, answer.stderr
+    assert answer.returncode == 0, answer.stdout + answer.stderr
     return str(json.loads(answer.stdout)["directory"])
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from drivelab.inventory.consent import Consent, require_purge_consent
 from drivelab.model.target import TargetFacts
 from drivelab.model.units import format_bytes
-from drivelab.run.device_counters import SYSFS_BLOCK, read_counters
+from drivelab.run.device_counters import has_outstanding, read_counters
 from drivelab.state.journal import Journal
 from drivelab.state.purge.catalogue import ANY_PURGE, any_purge, purge
 from drivelab.state.trim import discard_device, fstrim
@@ -77,19 +76,11 @@ def settle(devices: Sequence[str]) -> bool:
     while time.monotonic() < deadline:
         time.sleep(_POLL_S)
         now = read_counters(devices).fields
-        if now != before or any(_outstanding(name) for name in devices):
+        if now != before or any(map(has_outstanding, devices)):
             quiet_since, before = time.monotonic(), now
         elif time.monotonic() - quiet_since >= _QUIET_S:
             return True
     return False
-
-
-def _outstanding(name: str) -> bool:
-    try:
-        reads_and_writes = Path(SYSFS_BLOCK, name, "inflight").read_text().split()
-    except OSError:
-        return False
-    return any(count != "0" for count in reads_and_writes)
 
 
 def achieved_actions(context: Mapping[str, Any]) -> dict[str, str]:

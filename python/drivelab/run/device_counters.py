@@ -118,6 +118,15 @@ def read_counters(names: Sequence[str]) -> CounterReading:
     return CounterReading(time.monotonic_ns(), fields)
 
 
+def has_outstanding(name: str) -> bool:
+    """Whether a device has a read or a write in flight now; one that has vanished has none."""
+    try:
+        reads_and_writes = (SYSFS_BLOCK / name / "inflight").read_text().split()
+    except OSError:
+        return False
+    return any(count != "0" for count in reads_and_writes)
+
+
 def counts_between(
     before: CounterReading, after: CounterReading, *, sync_calls: int | None = None
 ) -> tuple[DeviceCounts, ...]:

@@ -14,6 +14,7 @@ from drivelab.inventory.block_devices import partitions_of
 from drivelab.inventory.sysfs import read_text
 from drivelab.model.system_calls import call_numbers
 from drivelab.model.target import TargetFacts
+from drivelab.run.device_counters import has_outstanding
 from drivelab.run.engine import StopRequest
 from drivelab.run.following.calls_trace import calls_traced
 from drivelab.run.following.live import LiveCalls, LiveLook
@@ -31,6 +32,9 @@ from drivelab.run.tracing.disk import traced_disk
 
 _STEP_S = 0.2
 _LOOK_NS = 1_000_000_000
+# a drive that others keep busy is never without a request
+_IN_FLIGHT_MAX_S = 2.0
+_IN_FLIGHT_STEP_S = 0.002
 
 
 @dataclass(slots=True)
@@ -172,6 +176,7 @@ def _traced(pids: Sequence[int], disk: str) -> Iterator[tuple[CallsTrace, OpenFi
         files.begin()
         try:
             yield calls, files, rings
+            _wait_for_what_is_in_flight(disk)
         finally:
             files.end()
 
@@ -206,6 +211,13 @@ def _wait(
                 return
     finally:
         lives.close()
+
+
+def _wait_for_what_is_in_flight(disk: str) -> None:
+    """Let the trace see the end of what was read ahead: an end that is not seen may have held up every later call."""
+    until_s = time.monotonic() + _IN_FLIGHT_MAX_S
+    while has_outstanding(disk) and time.monotonic() < until_s:
+        time.sleep(_IN_FLIGHT_STEP_S)
 
 
 def devices_of(facts: TargetFacts, disk: str) -> frozenset[str]:
