@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from drivelab.cli import main
 
 MIB = 1 << 20
 BURN = "print(flush=True)\nwhile True: pass"
@@ -77,6 +80,38 @@ def test_writes_of_others_are_told_of_a_trial_that_only_reads(make_loop_device: 
     assert "excess_write_share" not in evidence_of(*read)
     with beside(WRITE, device, 48 * MIB):
         assert evidence_of(*read)["excess_write_share"] > 0.02
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_tool("losetup")
+def test_pages_of_a_drive_that_others_read_are_not_those_of_direct_writes(
+    make_loop_device: Callable[..., Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    device, is_over = make_loop_device(256 * MIB), threading.Event()
+
+    def read_through_memory() -> None:
+        """Other blocks each time, as whoever lists drives does; this very process may have the drive open."""
+        target = os.open(device, os.O_RDONLY)
+        os.posix_fadvise(target, 0, 0, os.POSIX_FADV_RANDOM)
+        for place in range(0, 256 * MIB, 32768):
+            os.pread(target, 16384, place)
+            if is_over.wait(0.003):
+                break
+        os.close(target)
+
+    reader = threading.Thread(target=read_through_memory)
+    reader.start()
+    try:
+        write = ("--operation", "write", "--direct", "--runtime", "1s", "--rate", "100", "--json")
+        status = main.run(["io", str(device), "--erase", device.name, *write])
+    finally:
+        is_over.set()
+        reader.join()
+    # a loop device over a file may have a finding of its own
+    assert status in (0, 4)
+    codes = {one["code"] for one in json.loads(capfd.readouterr().out)["findings"]}
+    assert "foreign-work" in codes
+    assert "direct-quietly-buffered" not in codes
 
 
 @pytest.mark.needs_root

@@ -110,12 +110,15 @@ def _counted(
     names, reason = counted_devices(target.devices, workload.backend)
     counted = counted_device(target.devices)
     other_work = watch_idle([counted] if counted in names else names, idle_watch_s)
-    found_before = look_at_file(workload)
+    extents = extents_of(workload)
     drives = [drive.name for drive in target.drives]
     surroundings_before = read_surroundings(drives)
     look_before(workload)
     before = read_counters(names)
+    # what others read of a drive meanwhile is in both: they leave pages, and the drive counts their reads
+    resident_before = resident_of(workload)
     run = issue()
+    resident_after = resident_of(workload)
     after = read_counters(names)
     surroundings_after = read_surroundings(drives)
     return run.measurement(
@@ -123,7 +126,7 @@ def _counted(
         workload,
         devices=counts_between(before, after, sync_calls=sync_call_count(workload, run)),
         context=surroundings_between(surroundings_before, surroundings_after)
-        | context_of_file(workload, found_before)
+        | context_of_file(workload, extents, resident_before, resident_after)
         | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
     )
 
@@ -168,33 +171,39 @@ def watch_idle(names: Sequence[str], duration_s: float = IDLE_WATCH_S) -> dict[s
     }
 
 
-def look_at_file(workload: Workload) -> tuple[ExtentShares, Residency]:
-    """State of the range that a workload is about to use."""
-    if workload.backend == "null":
-        return ExtentShares("", "null backend"), Residency("", "null backend")
-    if workload.tree is not None:
-        reason = "the target is a tree of files"
-        return ExtentShares("", reason), Residency("", reason)
-    asked = workload.target
+def extents_of(workload: Workload) -> ExtentShares:
+    """How the range that a workload is about to use is allocated."""
+    asked, reason = workload.target, _why_not_looked_at(workload)
+    if reason:
+        return ExtentShares("", reason)
     start, length = asked.offset_bytes, asked.size_bytes
-    opened = asked.all_opened_by
-    return (
-        shares_in_all([extent_shares(path, start_bytes=start, length_bytes=length) for path in opened]),
-        resident_in_all([residency(path, start_bytes=start, length_bytes=length) for path in opened]),
-    )
+    return shares_in_all([extent_shares(path, start_bytes=start, length_bytes=length) for path in asked.all_opened_by])
 
 
-def context_of_file(workload: Workload, before: tuple[ExtentShares, Residency]) -> dict[str, Any]:
+def resident_of(workload: Workload) -> Residency:
+    """What the page cache holds of that range now."""
+    asked, reason = workload.target, _why_not_looked_at(workload)
+    if reason:
+        return Residency("", reason)
+    start, length = asked.offset_bytes, asked.size_bytes
+    return resident_in_all([residency(path, start_bytes=start, length_bytes=length) for path in asked.all_opened_by])
+
+
+def _why_not_looked_at(workload: Workload) -> str:
+    if workload.backend == "null":
+        return "null backend"
+    return "the target is a tree of files" if workload.tree is not None else ""
+
+
+def context_of_file(workload: Workload, extents: ExtentShares, before: Residency, after: Residency) -> dict[str, Any]:
     """What is known about the file and the page cache, for the context of a measurement."""
-    extents, resident_before = before
-    after = look_at_file(workload)[1]
     return {
         "extents": extents.to_json(),
         "page_cache": {
             "method": after.method,
             "reason": after.reason,
             "range_bytes": workload.target.size_bytes * len(workload.target.all_opened_by),
-            "resident_bytes_before": resident_before.resident_bytes,
+            "resident_bytes_before": before.resident_bytes,
             "resident_bytes_after": after.resident_bytes,
             "dirty_bytes_after": after.dirty_bytes,
         },

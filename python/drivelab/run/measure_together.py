@@ -19,7 +19,7 @@ from drivelab.run.before_writing import look_before, prepare_own_target
 from drivelab.run.device_counters import CounterReading, counted_device, counted_devices, counts_between, read_counters
 from drivelab.run.emptied_cache import emptied_cache
 from drivelab.run.engine import EngineRun, StopRequest
-from drivelab.run.measure import context_of_file, look_at_file, sync_call_count, watch_idle
+from drivelab.run.measure import context_of_file, extents_of, resident_of, sync_call_count, watch_idle
 from drivelab.run.surroundings import read_surroundings, surroundings_between
 from drivelab.run.together import Member, run_together, without_one
 from drivelab.run.tree_cache import drop_cached
@@ -65,13 +65,15 @@ def measure_together(
     dropped = [drop_cached(member.workload) if member.drops_page_cache else {} for member in members]
     drives = [counted_device(member.target.devices) for member in members]
     idle = {drive: watch_idle([drive], idle_watch_s) for drive in dict.fromkeys(drives) if drive}
-    looked_at = [look_at_file(member.workload) for member in members]
+    extents = [extents_of(member.workload) for member in members]
     temperatures_of = list(dict.fromkeys(drive.name for member in members for drive in member.target.drives))
     around = read_surroundings(temperatures_of)
     # before the first of them begins: from then on they use the drive themselves
     look_before(*(member.workload for member in members))
     before = read_counters(list(dict.fromkeys(name for names, _ in counted for name in names)))
+    resident_before = [resident_of(member.workload) for member in members]
     found = run_together(members, stop)
+    resident_after = [resident_of(member.workload) for member in members]
     after = read_counters(list(before.fields))
     around_them = surroundings_between(around, read_surroundings(temperatures_of))
     runs = [result if isinstance(result, EngineRun) else None for result in found]
@@ -82,7 +84,8 @@ def measure_together(
         if isinstance(result, DrivelabError):
             measured.append(result)
             continue
-        context = around_them | context_of_file(member.workload, looked_at[place]) | shared.context(place)
+        resident = resident_before[place], resident_after[place]
+        context = around_them | context_of_file(member.workload, extents[place], *resident) | shared.context(place)
         context |= (
             dropped[place] | emptied[place] | {"other_work": idle.get(drives[place]), "counted_device": drives[place]}
         )

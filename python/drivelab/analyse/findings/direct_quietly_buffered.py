@@ -10,6 +10,13 @@ CODE = "direct-quietly-buffered"
 # one page at the end of a file may be touched by the file system itself
 RESIDENT_GROWTH_MIN = 64 * 1024
 RESIDENT_GROWTH_SHARE = 0.01
+_OF_FILE = (
+    "direct I/O left {} in the page cache: the file system buffers it without saying so, "
+    "so a part of the I/O went through memory"
+)
+_BY_FILE_SYSTEMS = "ext4 does this with data=journal, btrfs with compression; FUSE decides by itself"
+_OF_DRIVE = "{} of the drive came into the page cache beside direct I/O: another program used it through memory"
+_ALONE = "measure again while nobody else uses the drive"
 
 
 def find(evidence: TrialEvidence) -> list[Finding]:
@@ -31,12 +38,10 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     grown = after - before - _read_by_others(evidence)
     if grown <= max(RESIDENT_GROWTH_MIN, RESIDENT_GROWTH_SHARE * moved):
         return []
-    text = (
-        f"direct I/O left {format_bytes(grown)} in the page cache: the file system buffers it without saying so, "
-        "so a part of the I/O went through memory"
-    )
+    is_drive = evidence.target.kind == "block_device"
+    text = (_OF_DRIVE if is_drive else _OF_FILE).format(format_bytes(grown))
     facts = {"resident_bytes_before": before, "resident_bytes_after": after}
-    advice = "ext4 does this with data=journal, btrfs with compression; FUSE decides by itself"
+    advice = _ALONE if is_drive else _BY_FILE_SYSTEMS
     return [Finding(CODE, "invalid", text, evidence.name, facts, advice)]
 
 
