@@ -55,7 +55,7 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
     """
     name = _safe(f"{item.key.replace('/', '_')}-{PurePosixPath(item.run).name}")
     whole, partial = parent / name, parent / f".{name}{_PARTIAL}"
-    if await asyncio.to_thread(is_as_it_came, whole):
+    if os.path.lexists(whole) and await asyncio.to_thread(is_as_it_came, whole):
         return name
     told: bytes = await centre.ask(item.host, host_tasks.files, item.run, within_s=_WITHIN_S)
     head, _, came = told.partition(b"\n")
@@ -66,10 +66,10 @@ async def gathered(centre: Centre, item: FleetItem, parent: Path) -> str:
         raise DrivelabError("F910", f"{item.run} is not there any more", where=item.host)
     try:
         if came:
-            await asyncio.to_thread(_put_all, item, listed, came, partial)
+            await asyncio.to_thread(_put_at_once, item, listed, came, partial, whole)
         else:
             await _fetch_all(centre, item, listed, partial)
-        await asyncio.to_thread(_put_in_place, item, listed, partial, whole)
+            await asyncio.to_thread(_put_fetched, item, listed, partial, whole)
     except OSError as error:
         raise storage_error(error, partial) from error
     return name
@@ -103,11 +103,21 @@ def _list_of(run: Path) -> Path:
     return run.with_name(f".{run.name}{_LIST}")
 
 
-def _put_all(item: FleetItem, listed: Sequence[_Listed], came: bytes, partial: Path) -> None:
-    """Have all files here that came at once."""
-    _missing(listed, partial)
-    # what is here of them already is the same
-    _append(item, partial, [(file, 0, size) for file, size, _ in listed], came)
+def _put_at_once(item: FleetItem, listed: Sequence[_Listed], came: bytes, partial: Path, whole: Path) -> None:
+    """Have a run here of which all files came with one answer: each is opened once."""
+    _require_bytes(item, came, sum(size for _, size, _ in listed))
+    at = 0
+    for file, size, digest in listed:
+        content = came[at : at + size]
+        at += size
+        _require_digest(item, file, hashlib.sha256(content), digest)
+        make_directory((partial / file).parent)
+        with _opened(partial / file) as out:
+            out.write(content)
+            # what was here of it may be longer
+            out.truncate()
+            os.fsync(out.fileno())
+    _put_in_place(listed, partial, whole)
 
 
 async def _fetch_all(centre: Centre, item: FleetItem, listed: Sequence[_Listed], partial: Path) -> None:
@@ -149,8 +159,7 @@ def _portion(missing: Sequence[_Piece]) -> tuple[list[_Piece], list[_Piece]]:
 
 
 def _append(item: FleetItem, partial: Path, wanted: Sequence[_Piece], came: bytes) -> None:
-    if len(came) != sum(count for _, _, count in wanted):
-        raise DrivelabError("F910", f"files of {item.run} changed while they came over", where=item.host)
+    _require_bytes(item, came, sum(count for _, _, count in wanted))
     at = 0
     for file, offset, count in wanted:
         with _opened(partial / file) as out:
@@ -159,17 +168,33 @@ def _append(item: FleetItem, partial: Path, wanted: Sequence[_Piece], came: byte
         at += count
 
 
-def _put_in_place(item: FleetItem, listed: Sequence[_Listed], partial: Path, whole: Path) -> None:
-    """Make what came durable, and give it its name, once it is known to be what the host has."""
+def _put_fetched(item: FleetItem, listed: Sequence[_Listed], partial: Path, whole: Path) -> None:
+    """Have a run here that came in pieces, once it is known to be what the host has."""
     for file, _, digest in listed:
         with _opened(partial / file) as out:
-            if hashlib.file_digest(out, "sha256").hexdigest() != digest:
+            try:
+                _require_digest(item, file, hashlib.file_digest(out, "sha256"), digest)
+            except DrivelabError:
                 (partial / file).unlink()
-                raise DrivelabError("F910", f"{file} of {item.run} came over damaged", where=item.host)
+                raise
             os.fsync(out.fileno())
-    for directory in (path for path in partial.rglob("*") if path.is_dir()):
-        sync_directory(directory)
-    sync_directory(partial)
+    _put_in_place(listed, partial, whole)
+
+
+def _require_bytes(item: FleetItem, came: bytes, count: int) -> None:
+    if len(came) != count:
+        raise DrivelabError("F910", f"files of {item.run} changed while they came over", where=item.host)
+
+
+def _require_digest(item: FleetItem, file: str, found: hashlib._Hash, digest: str) -> None:
+    if found.hexdigest() != digest:
+        raise DrivelabError("F910", f"{file} of {item.run} came over damaged", where=item.host)
+
+
+def _put_in_place(listed: Sequence[_Listed], partial: Path, whole: Path) -> None:
+    """Give what came its name, durably; its files are durable already."""
+    for directory in {parent for file, _, _ in listed for parent in PurePosixPath(file).parents}:
+        sync_directory(partial / directory)
     write_json(_list_of(whole), {"files": listed})
     if os.path.lexists(whole):
         whole.rename(whole.with_name(f".{whole.name}{_DAMAGED}-{secrets.token_hex(2)}"))

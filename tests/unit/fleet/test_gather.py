@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -109,6 +111,20 @@ def test_a_small_run_comes_with_the_names_of_its_files(tmp_path: Path) -> None:
     assert gather(host, tmp_path) == NAME
     assert [name for name, *_ in host.asked] == ["files"]
     assert ((tmp_path / NAME / "run.json").read_bytes(), (tmp_path / NAME / "a" / "b").read_bytes()) == (b"0\n1", b"2")
+
+
+def test_each_file_of_a_small_run_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: Counter[str] = Counter()
+    really_open = os.open
+
+    def counted(path: Any, *arguments: Any, **options: Any) -> int:
+        opened[Path(path).name] += 1
+        return really_open(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", counted)
+    host = Host({"run.json": b"01", "a/b": b"2"})
+    gather(host, tmp_path)
+    assert (opened["run.json"], opened["b"]) == (1, 1)
 
 
 def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path: Path) -> None:
