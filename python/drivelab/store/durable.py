@@ -31,6 +31,7 @@ _REFUSED = (
 # a value of a JSON file stands on one line as long as it fits, or when it lies this deep
 _LINE_COLUMNS_MAX = 120
 _EXPANDED_LEVELS = 3
+_ENCODED = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @contextmanager
@@ -248,22 +249,25 @@ def storage_error(error: OSError, path: Path) -> DrivelabError:
 
 def _json_text(value: Any, level: int = 0) -> str:
     """JSON for people, expanded down to some level: Python's own indentation takes seconds for a long plan."""
-    text = json.dumps(value, ensure_ascii=False)
-    if level == _EXPANDED_LEVELS or len(text) + level <= _LINE_COLUMNS_MAX:
+    if level == _EXPANDED_LEVELS or not isinstance(value, dict | list | tuple):
+        return _ENCODED(value)
+    if isinstance(value, dict):
+        left, right = "{", "}"
+        items = [f"{_json_key(key)}: {_json_text(inner, level + 1)}" for key, inner in value.items()]
+    else:
+        left, right = "[", "]"
+        items = [_json_text(inner, level + 1) for inner in value]
+    text = f"{left}{', '.join(items)}{right}"
+    # what has lines does not fit: in a string they are escaped
+    if len(text) + level <= _LINE_COLUMNS_MAX and "\n" not in text:
         return text
     indent = " " * level
-    if isinstance(value, dict):
-        items = [f"{_json_key(key)}: {_json_text(inner, level + 1)}" for key, inner in value.items()]
-        return "{\n" + ",\n".join(f"{indent} {item}" for item in items) + f"\n{indent}}}"
-    if isinstance(value, list | tuple):
-        items = [_json_text(inner, level + 1) for inner in value]
-        return "[\n" + ",\n".join(f"{indent} {item}" for item in items) + f"\n{indent}]"
-    return text
+    return left + "\n" + ",\n".join(f"{indent} {item}" for item in items) + f"\n{indent}{right}"
 
 
 def _json_key(key: Any) -> str:
     """A key as json.dumps writes it: numbers, booleans and null become text."""
-    return json.dumps({key: 0}, ensure_ascii=False)[1:-4]
+    return _ENCODED(key) if isinstance(key, str) else _ENCODED({key: 0})[1:-4]
 
 
 def _write_all(descriptor: int, content: bytes) -> int:

@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,3 +101,38 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DrivelabError, match=f"there is no directory {tmp_path / 'none'}") as caught:
         write_json(tmp_path / "none" / "a.json", {})
     assert caught.value.code == "S501"
+
+
+class CountedDict(dict[str, Any]):
+    """Counts how often it is looked through."""
+
+    looks = 0
+
+    def items(self) -> Any:
+        self.looks += 1
+        return super().items()
+
+
+def test_what_becomes_json_is_looked_through_once_however_deep_it_lies(tmp_path: Path) -> None:
+    inner = [CountedDict(name="x" * 100, number=number) for number in range(3)]
+    outer = CountedDict(plan=inner[1])
+    hosts = CountedDict(one=inner[0])
+    write_json(tmp_path / "a.json", {"hosts": hosts, "items": [outer, outer], "last": inner[2]})
+    assert [one.looks for one in (hosts, *inner, outer)] == [1, 1, 2, 1, 2]
+
+
+def test_json_is_expanded_down_to_a_level_where_it_does_not_fit(tmp_path: Path) -> None:
+    long = "y" * 118
+    write_json(tmp_path / "a.json", {"a": {"b": {"c": [1, {"d": [long]}], "e\n": {}}, 2: [None, True]}, "f": ["é"]})
+    assert (tmp_path / "a.json").read_text(encoding="utf-8").splitlines() == [
+        "{",
+        ' "a": {',
+        '  "b": {',
+        f'   "c": [1, {{"d": ["{long}"]}}],',
+        '   "e\\n": {}',
+        "  },",
+        '  "2": [null, true]',
+        " },",
+        ' "f": ["é"]',
+        "}",
+    ]
