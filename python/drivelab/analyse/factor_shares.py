@@ -7,6 +7,7 @@ is taken off the share, which then is the adjusted R squared of an analysis of v
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -66,14 +67,21 @@ def explained(logs: np.ndarray, levels: Sequence[str], groups: Sequence[str], se
     total = float(centred @ centred)
     if total <= 0:
         return None
-    # the order of random numbers within each group deals its drives anew
-    deals = np.argsort(np.random.default_rng(seed).random((DEALS, len(centred))) + group, axis=1)
     between = _between(centred[np.newaxis, :], level)[0]
-    by_chance = _between(centred[deals], level)
+    by_chance = _between(centred[_deals(group.tobytes(), seed)], level)
     usual = float(by_chance.mean())
     as_good = int((by_chance >= between - 1e-9 * total).sum())
     share = (between - usual) / (total - usual) if total > usual else 0.0
     return Explained(max(0.0, float(share)), (1 + as_good) / (DEALS + 1))
+
+
+# of the model and of all other factors, whose groups are the same for every number of the same drives
+@functools.lru_cache(maxsize=2)
+def _deals(group: bytes, seed: int) -> np.ndarray:
+    """The rows as often dealt as `DEALS`, each time within the groups of the drives, whose codes are given."""
+    groups = np.frombuffer(group, dtype=np.intp)
+    # the order of random numbers within each group deals its drives anew
+    return np.argsort(np.random.default_rng(seed).random((DEALS, len(groups))) + groups, axis=1)
 
 
 def _is_testable(levels: Sequence[str], groups: Sequence[str]) -> bool:
