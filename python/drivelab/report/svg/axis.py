@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,6 +42,10 @@ class Axis:
         Its ends; logarithms on a logarithmic axis.
     begin, end : float
         Where these ends lie, in px.
+    is_log : bool
+        Whether equal distances are equal ratios.
+    first, last : float
+        The smaller and the larger of `begin` and `end`.
     """
 
     spec: Mapping[str, Any]
@@ -49,11 +53,15 @@ class Axis:
     high: float
     begin: float
     end: float
+    is_log: bool = field(init=False)
+    first: float = field(init=False)
+    last: float = field(init=False)
 
-    @property
-    def is_log(self) -> bool:
-        """Whether equal distances are equal ratios."""
-        return bool(self.spec.get("type") == "log")
+    def __post_init__(self) -> None:
+        """Work out once what every point asks for."""
+        first, last = sorted((self.begin, self.end))
+        for name, value in (("is_log", self.spec.get("type") == "log"), ("first", first), ("last", last)):
+            object.__setattr__(self, name, value)
 
     def at(self, value: Any) -> float | None:
         """Place of a value; None where it has none."""
@@ -73,11 +81,11 @@ class Axis:
 
     def within(self, place: float) -> float:
         """The place, or the end of the axis that is nearest to it."""
-        return min(max(place, min(self.begin, self.end)), max(self.begin, self.end))
+        return min(max(place, self.first), self.last)
 
     def has(self, place: float, room: float = 0.5) -> bool:
         """Whether a place lies within the axis."""
-        return min(self.begin, self.end) - room <= place <= max(self.begin, self.end) + room
+        return self.first - room <= place <= self.last + room
 
 
 def number_of(value: Any) -> float | None:

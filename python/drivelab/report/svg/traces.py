@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,9 +27,7 @@ class Panel:
     @property
     def box(self) -> tuple[float, float, float, float]:
         """Its left, top, width and height."""
-        left, right = sorted((self.x.begin, self.x.end))
-        top, bottom = sorted((self.y.begin, self.y.end))
-        return left, top, right - left, bottom - top
+        return self.x.first, self.y.first, self.x.last - self.x.first, self.y.last - self.y.first
 
     def at(self, x: Any, y: Any) -> Place | None:
         """Where a point lies; None where it has no place."""
@@ -156,17 +154,12 @@ class Traces:
         """Marks of the same look are one path."""
         marker = trace.get("marker", {})
         line = marker.get("line", {})
+        colour = marker.get("color", "var(--ink)")
+        asked = (marker.get("symbol", "circle"), marker.get("size", 6), colour, line.get("color", colour))
+        of_points = zip(*(_each(one, len(places)) for one in (*asked, line.get("width", 0))), strict=True)
         looks: dict[tuple[Any, ...], list[Place]] = {}
-        for number, place in enumerate(places):
+        for place, look in zip(places, of_points, strict=True):
             if place:
-                color = _of(marker.get("color", "var(--ink)"), number)
-                look = (
-                    _of(marker.get("symbol", "circle"), number),
-                    _of(marker.get("size", 6), number),
-                    color,
-                    _of(line.get("color", color), number),
-                    _of(line.get("width", 0), number),
-                )
                 looks.setdefault(look, []).append(place)
         opacity = f' opacity="{marker["opacity"]:g}"' if "opacity" in marker else ""
         for (symbol, size, *style), found in looks.items():
@@ -284,6 +277,13 @@ class Traces:
 def _of(value: Any, number: int) -> Any:
     """What a trace says of one of its points, or of all."""
     return value[number] if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def _each(value: Any, count: int) -> Iterable[Any]:
+    """What a trace says of each of its points."""
+    return (
+        value[:count] if isinstance(value, Sequence) and not isinstance(value, str) else itertools.repeat(value, count)
+    )
 
 
 def _pieces(places: Sequence[Place | None], *, is_stepped: bool) -> Iterator[list[Place]]:
