@@ -53,26 +53,24 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of I_x(a, b), by the modified method of Lentz."""
-    numerator, denominator = 1.0, _away_from_zero(1.0 - (a + b) * x / (a + 1))
-    denominator = 1.0 / denominator
+    both = a + b
+    # a sum with 1 is zero, or farther from it than `_TINY`
+    numerator, denominator = 1.0, 1.0 / ((1.0 - both * x / (a + 1)) or _TINY)
     value = denominator
     for m in range(1, _MOST_TERMS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        denominator = 1.0 / _away_from_zero(1.0 + even * denominator)
-        numerator = _away_from_zero(1.0 + even / numerator)
+        place = a + 2 * m
+        even = m * (b - m) * x / ((place - 1) * place)
+        denominator = 1.0 / ((1.0 + even * denominator) or _TINY)
+        numerator = (1.0 + even / numerator) or _TINY
         value *= denominator * numerator
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        denominator = 1.0 / _away_from_zero(1.0 + odd * denominator)
-        numerator = _away_from_zero(1.0 + odd / numerator)
+        odd = -(a + m) * (both + m) * x / (place * (place + 1))
+        denominator = 1.0 / ((1.0 + odd * denominator) or _TINY)
+        numerator = (1.0 + odd / numerator) or _TINY
         change = denominator * numerator
         value *= change
         if abs(change - 1.0) < _PRECISION:
             break
     return value
-
-
-def _away_from_zero(value: float) -> float:
-    return value if abs(value) > _TINY else _TINY
 
 
 def binomial_cdf(successes: float, trials: float, probability: float) -> float:
