@@ -65,12 +65,9 @@ def write_large_run(directory: Path, *, shifts: int = 8, repeats: int = 3, durat
     directory.mkdir(parents=True)
     steps = list(_steps(shifts, repeats))
     (directory / layout.RUN_JSON).write_text(json.dumps(_facts(shifts, repeats, steps)))
-    made = {
-        (size, cache, repeat): _tables(size, cache, repeat, duration_ns)
-        for size in SIZES
-        for cache in CACHE_FACTOR
-        for repeat in range(1, repeats + 2)
-    }
+    # shifts and direct make no difference
+    asked = {(step.size, step.levels["write-cache"], step.repeat) for step in steps}
+    made = {key: _tables(*key, duration_ns) for key in asked}
     for place, table in enumerate(layout.TABLES):
         pieces = [
             _named(made[step.size, step.levels["write-cache"], step.repeat][place], step, is_trials=place == 0)
