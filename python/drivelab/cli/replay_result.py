@@ -148,7 +148,7 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
             name: {
                 "count": counts[name],
                 "recorded_count": facts["count"],
-                "waited_ns": _waited_ns(measured, [name], latency),
+                "waited_ns": _waited_ns(measured, [name], "total"),
                 "recorded": None if name in apart else facts["latency"],
                 "replayed": _replayed(measured, name, "total"),
                 "response": _replayed(measured, name, "response"),
