@@ -173,7 +173,7 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
         return f"On {one['target']} none of this load's {noun} came to an end."
     median = format_duration_ns(replayed["p50_ns"])
     if recorded is None or times is None:
-        return f"On {one['target']} this load's {noun} took {median} at the median."
+        return f"On {one['target']} this load's {noun} took {median} at the median{_others(main, others)}."
     there = format_duration_ns(recorded["p50_ns"])
     if document["recording"]["made_room"]:
         return (
@@ -231,9 +231,11 @@ def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str
         return f"; slower{' too' if _is_slower(main) else ''}: {named}{more}"
     if slower:
         return f"; what else became slower adds less than {format_percent(_NOTICED_SHARE)}"
-    if not any(call["times"] for call in others):
+    is_judged = [bool(call["times"] and call["times"]["low"] is not None) for call in (main, *others)]
+    if not any(is_judged[1:]):
         return ""
-    return "; no other became slower" if _is_slower(main) else "; none became slower"
+    became = "became slower" if all(is_judged) else "is known to have become slower"
+    return f"; no other {became}" if _is_slower(main) else f"; none {became}"
 
 
 def _is_slower(call: Mapping[str, Any]) -> bool:

@@ -260,3 +260,18 @@ def test_of_calls_that_may_have_been_durable_no_change_is_told() -> None:
         "On /srv this load's pwritev2 calls took 20 us at the median. Not compared: pwritev2, of which no flags were "
         "recorded."
     )
+
+
+def test_calls_without_a_comparison_hide_none_that_became_slower() -> None:
+    durable = call("durable write", (1, 1, 1), waited_ns=2 * 10**9) | {"times": None, "added_ns": None}
+    told = followed(durable, call("write", (8.88, 7.34, 11), added_ns=9 * 10**8))
+    assert next(iter(replay_lines(told))) == (
+        "On /srv this load's durable writes took 1 ms at the median; slower: write 8.88x."
+    )
+    # of what is not compared nobody knows whether it became slower
+    told = followed(durable, call("write", (0.5, 0.4, 0.6)))
+    assert next(iter(replay_lines(told))).endswith(" took 1 ms at the median; none is known to have become slower.")
+    told = followed(call("write", (2.31, 2.12, 2.61)), call("read", (0.5, 0.4, 0.6)), durable)
+    assert next(iter(replay_lines(told))).endswith("2.61x); no other is known to have become slower.")
+    told = followed(durable, durable | {"call": "flush"})
+    assert next(iter(replay_lines(told))).endswith("durable writes took 1 ms at the median.")
