@@ -14,6 +14,7 @@ import pytest
 
 from drivelab.cli import main
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK
+from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.recordings.followed_calls import read_followed_calls
 from drivelab.store.followed import open_followed
 from kept_program import NAME, keep_program
@@ -169,6 +170,49 @@ def test_syncs_of_a_directory_are_named_in_the_answer_as_not_played(
         assert main.run(["replay", NAME, *map(str, targets)]) in (EXIT_OK, EXIT_NOT_TRUSTED)
         first = capsys.readouterr().out.splitlines()
         assert any("Not played: 10 of 40 sync calls: those on directories;" in line for line in first)
+
+
+def test_every_call_of_a_recording_is_played_or_told_with_its_reason(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = pq.read_table(kept / "calls.parquet")
+    calls, names = rows["call"].to_pylist(), rows["file"].to_pylist()
+    syncs, writes = (np.flatnonzero(np.array(rows["operation"]) == operation).tolist() for operation in (3, 1))
+    # a program maps a file, and the descriptor of syncfs may be one of a directory
+    changes = [("msync", "", 7), ("syncfs", "/srv/data", 1), ("fsync", "/srv/data", 5), ("fdatasync", "", 2)]
+    changes += [("sync_file_range", names[0], 3)]
+    for call, name, count in changes:
+        for at in [syncs.pop() for _ in range(count)]:
+            calls[at], names[at] = call, name
+    for at in [writes.pop() for _ in range(4)]:
+        calls[at], names[at] = "aio write", ""
+    names[writes.pop()] = ""
+    for column, values in (("call", calls), ("file", names)):
+        rows = rows.set_column(rows.column_names.index(column), column, pa.array(values))
+    pq.write_table(rows, kept / "calls.parquet")
+    record = json.loads((kept / "followed.json").read_text())
+    unknown, registered = "requests of io_uring on registered files that the kernel does not tell apart", 6
+    record["files"] = {"/srv/data": {"size_bytes": 0, "kind": "directory", "inodes": 1}}
+    record["left_out"] |= {unknown: registered, "calls on files elsewhere": 99}
+    (kept / "followed.json").write_text(json.dumps(record))
+    found = replayed(capsys, str(tmp_path))
+    told = found["recording"]["not_played"]
+    assert sorted(told) == sorted(
+        [
+            "5 of 40 sync calls: those on directories",
+            "7 of 40 sync calls: those of msync",
+            "1 of 40 sync calls: those of syncfs",
+            "4 reads and writes of aio, whose files the kernel does not tell",
+            "3 calls on files that were not seen",
+            f"32 {FILE_UNKNOWN}",
+            f"6 {unknown}",
+        ]
+    )
+    played = sum(call["count"] for call in found["targets"][0]["calls"])
+    assert {call["call"]: call["count"] for call in found["targets"][0]["calls"]}["sync_file_range"] == 3
+    not_played = sum(int(one.split()[0]) for one in told)
+    left_out = sum(record["left_out"].values()) - 99
+    assert played + not_played == rows.num_rows + left_out
 
 
 @pytest.mark.provokes("B920")

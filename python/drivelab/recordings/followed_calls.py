@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import READ, SYNC, WRITE, RecordedFile, RecordedThread, Recording, deepest, on_files
-from drivelab.model.system_calls import FILE_UNKNOWN, FLAGGED, RING_WRITES
+from drivelab.model.system_calls import AIO_READ, AIO_WRITE, FILE_UNKNOWN, FLAGGED, RING_WRITES
 from drivelab.model.units import format_count, format_duration_ns
 from drivelab.store.followed import FollowedFile, StoredFollowed, named_by_durability
 from drivelab.trace.file_positions import NAMING, plain_path
+from drivelab.trace.operations_of_calls import REGISTERED, SUBMISSIONS, TOUCHED
 
 _PAGE = 4096
 # when it ended, its thread, and its number there
@@ -28,7 +29,13 @@ _Call = tuple[int, int, int]
 _SYNC_PLACES = {"fsync": 1, "fdatasync": 2, "sync_file_range": 3, "io_uring fsync": 1, "io_uring sync_file_range": 3}
 # operations of a followed program; a durable write is one by the flag of its file
 _OPERATIONS = {0: READ, 1: WRITE, 3: SYNC, 4: WRITE}
+# why calls are not issued again, behind how many these are
 _ON_DIRECTORIES = "sync calls: those on directories"
+_OF_AIO = "reads and writes of aio, whose files the kernel does not tell"
+_FILE_NOT_SEEN = "calls on files that were not seen"
+_FOUND_NOTHING = "reads that found nothing"
+# why calls were not kept that may have been on the disk
+_MAY_BE_OF_DISK = (FILE_UNKNOWN, SUBMISSIONS, REGISTERED, TOUCHED)
 _LARGEST = 1 << 30
 _FILES_MAX = 1024
 _VALUE_MAX = 1 << 60
@@ -49,9 +56,8 @@ def read_followed_calls(stored: StoredFollowed) -> Recording:
         issued again. S506: a table is damaged.
     """
     calls, not_played = _issued(_sound(stored), stored.record.files)
-    unseen = stored.record.left_out.get(FILE_UNKNOWN, 0)
-    if unseen:
-        not_played.append(f"{format_count(unseen)} {FILE_UNKNOWN}")
+    of_disk = {reason: stored.record.left_out.get(reason, 0) for reason in _MAY_BE_OF_DISK}
+    not_played += [f"{format_count(count)} {reason}" for reason, count in of_disk.items() if count]
     if not calls.num_rows:
         do = "play the commands of its disk: --commands"
         raise DrivelabError("B922", "it holds no call on a file that was seen", where=str(stored.directory), do=do)
@@ -115,7 +121,7 @@ def _issued(calls: pa.Table, known: Mapping[str, FollowedFile]) -> tuple[pa.Tabl
         left_out[reason] += 1
     syncs = format_count(pc.sum(pc.equal(calls["operation"], 3)).as_py() or 0)
     not_played = [
-        f"{format_count(count)} {f'of {syncs} ' if reason == _ON_DIRECTORIES else ''}{reason}"
+        f"{format_count(count)} {f'of {syncs} ' if reason.startswith('sync') else ''}{reason}"
         for reason, count in left_out.most_common()
         if reason
     ]
@@ -147,13 +153,14 @@ def _notes_of_places(calls: pa.Table) -> Iterator[str]:
 
 
 def _why_left_out(name: str, call: str, operation: int, size: int, known: Mapping[str, FollowedFile]) -> str:
+    if operation == 3 and call not in _SYNC_PLACES:
+        # msync has no descriptor, so its file is not known, and syncfs is about all files
+        return f"sync calls: those of {call}"
     if not name:
-        return "calls on files that were not seen"
+        return _OF_AIO if call in (AIO_READ, AIO_WRITE) else _FILE_NOT_SEEN
     if operation == 3:
-        if name in known and known[name].kind == "directory":
-            return _ON_DIRECTORIES
-        return "" if call in _SYNC_PLACES else f"calls of {call}, which are not issued again"
-    return "" if size else "reads that found nothing"
+        return _ON_DIRECTORIES if name in known and known[name].kind == "directory" else ""
+    return "" if size else _FOUND_NOTHING
 
 
 def _offsets(calls: pa.Table, file: _Numbers) -> _Numbers:

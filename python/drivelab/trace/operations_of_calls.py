@@ -67,11 +67,11 @@ SUBMISSIONS = "calls of io_uring, which this kernel does not tell apart"
 REGISTERED = "requests of io_uring on registered files that the kernel does not tell apart"
 _FAILED = "calls that failed"
 _NO_FILES = "calls on sockets, pipes and the like"
-_TOUCHED = "calls that lost events touch"
+TOUCHED = "calls that lost events touch"
 _WITHOUT_COMMANDS = "calls of aio that had this disk do nothing"
 _OF_SUBMISSIONS = ("thread", "start_ns", "submitted_ns", "end_ns", "result")
 # in this order; each where none before it applies
-_REASONS = (SUBMISSIONS, _FAILED, REGISTERED, _NO_FILES, ELSEWHERE, FILE_UNKNOWN, _TOUCHED)
+_REASONS = (SUBMISSIONS, _FAILED, REGISTERED, _NO_FILES, ELSEWHERE, FILE_UNKNOWN, TOUCHED)
 
 
 class File(Protocol):
@@ -362,7 +362,7 @@ def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
     for row, found in rows_of_submissions(counted.submissions, events):
         kept += [one for one in found if not row["is_doubtful"]]
         if not found or row["is_doubtful"]:
-            left_out[_TOUCHED if row["is_doubtful"] else _WITHOUT_COMMANDS] += 1
+            left_out[TOUCHED if row["is_doubtful"] else _WITHOUT_COMMANDS] += 1
     columns = {name: [row[name] for row in kept] for name in _OF_SUBMISSIONS}
     columns["number"] = [CODES[row["call"]] for row in kept]
     submitted = CallTable(pa.table(columns), CODES, {row["thread"]: row["process"] for row in kept})
