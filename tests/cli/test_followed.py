@@ -230,8 +230,12 @@ def test_its_calls_are_metrics(kept: Path, tmp_path: Path, capsys: pytest.Captur
     }
     for call in calls:
         assert samples["drivelab_calls", call["call"], None] == call["count"]
-        p99_s = samples["drivelab_call_latency_p99_seconds", call["call"], None]
-        assert p99_s == pytest.approx(call["p99_ns"] / 1e9)
+        p50_s = samples["drivelab_call_latency_p50_seconds", call["call"], None]
+        assert p50_s == pytest.approx(call["p50_ns"] / 1e9)
+        # of 40 there is no p99, and the longest goes by its own name
+        assert ("drivelab_call_latency_p99_seconds", call["call"], None) not in samples
+        slowest_s = samples["drivelab_call_latency_slowest_seconds", call["call"], None]
+        assert slowest_s == pytest.approx(call["slowest_ns"] / 1e9)
         for part, time_ns in call["parts_ns"].items():
             assert samples["drivelab_call_parts_seconds", call["call"], part] == pytest.approx(time_ns / 1e9)
     told(capsys, "export", "openmetrics", NAME, "--out", str(tmp_path / "program.prom"))

@@ -169,6 +169,16 @@ def sample_rank(at: float, count: int) -> int:
     return min(count, max(1, int(np.ceil(at * count - 1e-9))))
 
 
+def is_carried(at: float, count: int) -> bool:
+    """Whether so many observations carry a quantile: at least one of them is expected beyond it."""
+    return _expected_beyond(at, count) >= VALUE_FROM
+
+
+def _expected_beyond(at: float, count: int) -> float:
+    # 0.999 is a little less than itself in binary
+    return count * min(at, 1 - at) + 1e-9
+
+
 def _estimate(sample: OrderedSample, at: float, unit: Unit) -> Estimate:
     count = sample.count
     if count == 0:
@@ -177,11 +187,9 @@ def _estimate(sample: OrderedSample, at: float, unit: Unit) -> Estimate:
     seen = sample.value(rank)
     inflation = sample.share_below(rank, inclusive=True).inflation
     method = f"binomial ranks, variance x {inflation:.3g} for autocorrelation"
-    # 0.999 is a little less than itself in binary
-    beyond = count * min(at, 1 - at) + 1e-9
-    if beyond < INTERVAL_FROM:
+    if _expected_beyond(at, count) < INTERVAL_FROM:
         low, high = _one_sided(sample, at)
-        value, observed = (seen, None) if beyond >= VALUE_FROM else (None, seen)
+        value, observed = (seen, None) if is_carried(at, count) else (None, seen)
         return Estimate(value, low, high, unit, count, count / inflation, f"{method}; one-sided 95 % bound", observed)
     low, high = _low_end(sample, at, TAIL), _high_end(sample, at, TAIL)
     return Estimate(seen, low, high, unit, count, count / inflation, method)

@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from drivelab.analyse.quantile import quantile_estimates_from_series
+from drivelab.analyse.interval_series import series_from_measurement
+from drivelab.analyse.quantile import (
+    is_carried,
+    quantile_estimates_from_intervals,
+    quantile_estimates_from_series,
+)
 from drivelab.model.estimate import Estimate
+from drivelab.model.measurement import Measurement
 from drivelab.model.recording import CallPairs
 
-QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99}
+_P99 = 0.99
+_ATS = (0.5, _P99)
 _FILES_TOLD = 3
 Floats = NDArray[np.float64]
+Quantiles = dict[str, float | None]
 
 
 def changed_calls(pairs: CallPairs, names: Sequence[str], files: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -25,9 +33,10 @@ def changed_calls(pairs: CallPairs, names: Sequence[str], files: Sequence[str] =
     Returns
     -------
     list of dict
-        ``call``, ``count``, ``recorded`` and ``replayed`` and ``response`` (``p50_ns``, ``p99_ns``), ``times`` (how
-        many times as long the median is: ``value``, ``low``, ``high``), ``added_ns`` (all of them together), ``files``
-        (those with the most of it: ``name``, ``count``, ``added_ns``).
+        ``call``, ``count``, ``recorded`` and ``replayed`` and ``response`` (``p50_ns``, ``p99_ns``, or where the count
+        does not carry that ``p99_at_least_ns``), ``times`` (how many times as long the median is: ``value``, ``low``,
+        ``high``), ``added_ns`` (all of them together), ``files`` (those with the most of it: ``name``, ``count``,
+        ``added_ns``).
     """
     found = [_changed(pairs, number, name, files) for number, name in enumerate(names) if (pairs.name == number).any()]
     return sorted(found, key=lambda one: -one["waited_ns"])
@@ -36,7 +45,7 @@ def changed_calls(pairs: CallPairs, names: Sequence[str], files: Sequence[str] =
 def _changed(pairs: CallPairs, number: int, name: str, files: Sequence[str]) -> dict[str, Any]:
     mine = pairs.name == number
     recorded, replayed = pairs.recorded_ns[mine], pairs.replayed_ns[mine]
-    there, here = (quantile_estimates_from_series(side, list(QUANTILES.values())) for side in (recorded, replayed))
+    there, here = (quantile_estimates_from_series(side, _ATS) for side in (recorded, replayed))
     added: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for place in np.unique(pairs.file[mine]).tolist() if files else ():
@@ -47,9 +56,9 @@ def _changed(pairs: CallPairs, number: int, name: str, files: Sequence[str]) -> 
         "call": name,
         "count": int(mine.sum()),
         "waited_ns": int(max(recorded.sum(), replayed.sum())),
-        "recorded": _quantiles(there),
-        "replayed": _quantiles(here),
-        "response": None if pairs.response_ns is None else _quantiles_of(pairs.response_ns[mine]),
+        "recorded": _quantiles_of(there),
+        "replayed": _quantiles_of(here),
+        "response": None if pairs.response_ns is None else quantiles_of_series(pairs.response_ns[mine]),
         "times": _times_as_long(there[0], here[0]),
         "added_ns": int(replayed.sum() - recorded.sum()),
         "files": [
@@ -58,13 +67,37 @@ def _changed(pairs: CallPairs, number: int, name: str, files: Sequence[str]) -> 
     }
 
 
-def _quantiles(estimates: Sequence[Estimate]) -> dict[str, float]:
-    values = (one.value if one.value is not None else one.observed for one in estimates)
-    return {at: float(value or 0) for at, value in zip(QUANTILES, values, strict=True)}
+def quantiles_of_operation(measured: Measurement, operation: str, latency: str) -> Quantiles | None:
+    """What an operation took here, as `changed_calls` gives it; None where none came to an end."""
+    histogram = measured.histograms.get((operation, latency))
+    if histogram is None or not histogram.total_count:
+        return None
+    p50_ns, p99_ns = map(histogram.quantile_ns, _ATS)
+    if is_carried(_P99, histogram.total_count):
+        return _quantiles(p50_ns, p99_ns)
+    series = series_from_measurement(measured, operation, latency)
+    estimates = [] if series is None else quantile_estimates_from_intervals(series, _ATS)
+    return _quantiles(p50_ns, None, estimates)
 
 
-def _quantiles_of(series: Floats) -> dict[str, float]:
-    return _quantiles(quantile_estimates_from_series(series, list(QUANTILES.values())))
+def quantiles_of_series(series: NDArray[Any]) -> Quantiles:
+    """What I/Os took, in the order of their times, as `changed_calls` gives it."""
+    p50_ns, p99_ns = np.quantile(series, _ATS, method="inverted_cdf")
+    if is_carried(_P99, len(series)):
+        return _quantiles(p50_ns, p99_ns)
+    return _quantiles_of(quantile_estimates_from_series(series, _ATS))
+
+
+def _quantiles_of(estimates: Sequence[Estimate]) -> Quantiles:
+    p50, p99 = estimates
+    return _quantiles(float((p50.observed if p50.value is None else p50.value) or 0), p99.value, estimates)
+
+
+def _quantiles(p50_ns: float, p99_ns: float | None, estimates: Sequence[Estimate] = ()) -> Quantiles:
+    # a few that drift bound it by less than the median beside it
+    at_least_ns = None if p99_ns is not None else max(p50_ns, *(one.low or 0.0 for one in estimates), 0.0)
+    told = {"p50_ns": p50_ns, "p99_ns": p99_ns, "p99_at_least_ns": at_least_ns}
+    return {name: None if value is None else float(value) for name, value in told.items()}
 
 
 def _times_as_long(there: Estimate, here: Estimate) -> dict[str, float | None] | None:

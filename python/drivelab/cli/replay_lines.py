@@ -20,7 +20,6 @@ _LATE_SHARE_MAX, _LENGTH_SHARE_MAX = 0.01, 0.01
 _APART_FROM = 1.1
 # of the time of all calls
 _NOTICED_SHARE = 0.05
-_QUANTILES = ("p50_ns", "p99_ns")
 _ROWS_MAX, _NAMED_MAX = 8, 2
 # what is set against what, by what a recording is of
 _LIKE = {
@@ -269,8 +268,13 @@ def _row_alone(call: Mapping[str, Any]) -> tuple[str, ...]:
     return call["call"], format_count(call["count"]), *cells
 
 
-def _quantile_cells(quantiles: Mapping[str, float] | None) -> tuple[str, ...]:
-    return tuple(format_duration_ns(quantiles[at]) if quantiles else "-" for at in _QUANTILES)
+def _quantile_cells(quantiles: Mapping[str, float | None] | None) -> tuple[str, str]:
+    """Median and p99; of too few calls for a p99 what it is at least."""
+    p50_ns, p99_ns, least_ns = ((quantiles or {}).get(at) for at in ("p50_ns", "p99_ns", "p99_at_least_ns"))
+    told = "-" if p50_ns is None else format_duration_ns(p50_ns)
+    if p99_ns is None:
+        return told, "-" if least_ns is None else f"≥ {format_duration_ns(least_ns)}"
+    return told, format_duration_ns(p99_ns)
 
 
 def _like(document: Mapping[str, Any], targets: Sequence[Mapping[str, Any]]) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from drivelab.model.finding import Finding, gravity
 from drivelab.model.measurement import Measurement
 from drivelab.model.recording import COMMANDS, RECORDED_OPERATIONS, SYNC, WRITE, Recording
@@ -18,7 +16,6 @@ SCHEMA = 1
 # what a file system makes much more of than a drive does, as commands and as an operation
 _WITH_FLUSH = (*COMMANDS[SYNC:], RECORDED_OPERATIONS[SYNC])
 _NOT_COMPARED: dict[str, Any] = {"times": None, "added_ns": None, "files": []}
-_QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.99}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +61,16 @@ def _not_compared(recording: Recording, target: TargetFacts, speed: float) -> tu
 
 def recording_json(recording: Recording) -> dict[str, Any]:
     """What is known of a recording, for a run and for JSON: its size, its length and its latencies."""
+    # imported here: it takes its time to load, and a wrong option should be told at once
+    from drivelab.analyse.replayed_calls import quantiles_of_series
+
     operations = {}
     for number, name in enumerate(RECORDED_OPERATIONS):
         sizes = recording.column("size_bytes", number)
         if len(sizes):
             is_told = recording.has_latencies and not (recording.has_halves and number in (WRITE, SYNC))
-            latencies = recording.column("latency_ns", number) if is_told else None
-            operations[name] = {"count": len(sizes), "bytes": int(sizes.sum()), "latency": _quantiles_of(latencies)}
+            latency = quantiles_of_series(recording.column("latency_ns", number)) if is_told else None
+            operations[name] = {"count": len(sizes), "bytes": int(sizes.sum()), "latency": latency}
     return {
         "source": recording.source,
         "kind": recording.kind,
@@ -89,13 +89,6 @@ def recording_json(recording: Recording) -> dict[str, Any]:
         "made_room": recording.made_room,
         "operations": operations,
     }
-
-
-def _quantiles_of(latencies: Any) -> dict[str, float] | None:
-    if latencies is None:
-        return None
-    ordered = np.sort(latencies)
-    return {name: float(ordered[max(1, int(np.ceil(at * len(ordered)))) - 1]) for name, at in _QUANTILES.items()}
 
 
 def replay_json(recording: Recording, speed: float, done: Sequence[Replayed], directory: str) -> dict[str, Any]:
@@ -117,6 +110,8 @@ def replay_json(recording: Recording, speed: float, done: Sequence[Replayed], di
 
 
 def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
+    from drivelab.analyse.replayed_calls import quantiles_of_operation
+
     measured, recording = one.measured, one.recording
     engine = measured.engine
     arrivals = engine["arrivals"] or {}
@@ -150,8 +145,8 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
                 "recorded_count": facts["count"],
                 "waited_ns": _waited_ns(measured, [name], "total"),
                 "recorded": None if name in apart else facts["latency"],
-                "replayed": _replayed(measured, name, "total"),
-                "response": _replayed(measured, name, "response"),
+                "replayed": quantiles_of_operation(measured, name, "total"),
+                "response": quantiles_of_operation(measured, name, "response"),
             }
             for name, facts in recorded.items()
         },
@@ -164,10 +159,3 @@ def _waited_ns(measured: Measurement, operations: Sequence[str], latency: str) -
     """How long operations were waited for in all; a response begins at its recorded start."""
     found = (measured.histograms.get((operation, latency)) for operation in operations)
     return sum(histogram.sum_ns for histogram in found if histogram is not None)
-
-
-def _replayed(measured: Measurement, operation: str, latency: str) -> dict[str, float] | None:
-    histogram = measured.histograms.get((operation, latency))
-    if histogram is None or not histogram.total_count:
-        return None
-    return {name: histogram.quantile_ns(at) for name, at in _QUANTILES.items()}

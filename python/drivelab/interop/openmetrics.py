@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from drivelab.analyse.quantile import is_carried
 from drivelab.model.finding import Finding
 from drivelab.model.metric import metric_of
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
@@ -28,6 +29,7 @@ _OF_CALLS = {
     "p99": "latency of calls of a name: 99 % are no longer",
     "slowest": "latency of calls of a name: the longest",
 }
+_QUANTILES = {"p50": 0.5, "p99": 0.99}
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _Labels = Mapping[str, str]
 
@@ -70,7 +72,7 @@ def openmetrics_text(
 def openmetrics_text_of_program(
     run: str, program: str, calls: Iterable[Mapping[str, Any]], target: str, started_utc: str
 ) -> str:
-    """A program that was followed, in the same format.
+    """A program that was followed, in the same format; of its quantiles those that so many calls carry.
 
     Parameters
     ----------
@@ -87,7 +89,8 @@ def openmetrics_text_of_program(
         families.add("calls", "", "calls of a name that were recorded", labels, one["count"])
         families.add("calls_per_second", "", "calls of a name a second", labels, float(one["per_second"]))
         for name, words in _OF_CALLS.items():
-            families.add(f"call_latency_{name}", "seconds", words, labels, float(one[f"{name}_ns"]) * 1e-9)
+            if name not in _QUANTILES or is_carried(_QUANTILES[name], one["count"]):
+                families.add(f"call_latency_{name}", "seconds", words, labels, float(one[f"{name}_ns"]) * 1e-9)
         for part, time_ns in one["parts_ns"].items():
             words = "time of all calls of a name, by where it went"
             families.add("call_parts", "seconds", words, {**labels, "part": part}, int(time_ns) * 1e-9)

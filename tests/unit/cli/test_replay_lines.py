@@ -275,3 +275,10 @@ def test_calls_without_a_comparison_hide_none_that_became_slower() -> None:
     assert next(iter(replay_lines(told))).endswith("2.61x); no other is known to have become slower.")
     told = followed(durable, durable | {"call": "flush"})
     assert next(iter(replay_lines(told))).endswith("durable writes took 1 ms at the median.")
+
+
+def test_a_p99_that_so_few_calls_do_not_carry_is_told_as_a_bound() -> None:
+    few = {"p50_ns": 1e6, "p99_ns": None, "p99_at_least_ns": 2.36e6}
+    told = followed(call("read", (1.5, None, None), recorded=few | {"p99_at_least_ns": None}, replayed=few, count=5))
+    (row,) = (line for line in replay_lines(told) if line.startswith("read "))
+    assert row.split() == ["read", "5", "1", "ms", "-", "1", "ms", ">=", "2.36", "ms", "1.50"]

@@ -1,4 +1,4 @@
-"""A replay as plain data: which calls were waited for most."""
+"""A replay as plain data: which calls were waited for most, and which quantiles their number carries."""
 
 from __future__ import annotations
 
@@ -60,3 +60,11 @@ def test_the_table_of_several_targets_is_about_the_calls_that_took_longest() -> 
     both = [replayed(text, writes=200, syncs=49, factor=factor) for text, factor in (("/a", 1), ("/b", 2))]
     lines = list(replay_lines(replay_json(both[0].recording, 1.0, both, "runs/x")))
     assert [line for line in lines if line.startswith("target ") and "sync p50" in line]
+
+
+@pytest.mark.parametrize(("syncs", "p99_ns"), [(99, None), (100, float(SYNC_NS))])
+def test_a_p99_is_told_of_a_hundred_calls_and_of_fewer_none(syncs: int, p99_ns: float | None) -> None:
+    one = replayed("/a", writes=200, syncs=syncs)
+    (target,) = replay_json(one.recording, 1.0, [one], "runs/x")["targets"]
+    assert target["operations"]["sync"]["replayed"]["p99_ns"] == p99_ns
+    assert target["operations"]["write"]["replayed"]["p99_ns"] == WRITE_NS

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
-from drivelab.interop.openmetrics import openmetrics_text
+from drivelab.interop.openmetrics import openmetrics_text, openmetrics_text_of_program
 from drivelab.model.estimate import Estimate
 from drivelab.model.finding import Finding
 from drivelab.model.result_set import MeasuredDrive, Observation, ResultSet
@@ -99,3 +99,16 @@ def test_names_are_escaped_and_factors_become_labels() -> None:
     assert "drivelab_throughput_lowest_bytes_per_second" not in found
     assert found["drivelab_findings"][1] == 2
     assert text.endswith("# EOF\n")
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(1, {"slowest"}), (2, {"p50", "slowest"}), (99, {"p50", "slowest"}), (100, {"p50", "p99", "slowest"})],
+)
+def test_of_a_program_only_quantiles_that_so_many_calls_carry_are_told(count: int, told: set[str]) -> None:
+    call = {"call": "syncfs", "count": count, "per_second": 1.0, "parts_ns": {}}
+    call |= {"p50_ns": 1e6, "p99_ns": 2e6, "slowest_ns": 3e6}
+    text = openmetrics_text_of_program("run", "postgres", [call], "/srv", "")
+    start, end = "drivelab_call_latency_", "_seconds"
+    names = {name for name, _, _ in samples(openmetrics(text)) if name.startswith(start)}
+    assert names == {f"{start}{one}{end}" for one in told}
