@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,23 @@ def test_a_traced_run_becomes_a_trace_and_another_none(tmp_path: Path, capsys: p
     capsys.readouterr()
     assert run(["export", "perfetto", GRID]) == EXIT_FAILED
     assert "error[O811] no trial of the run was traced" in capsys.readouterr().err
+
+
+def test_devices_of_a_traced_run_go_by_their_names_and_unknown_ones_by_their_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = shutil.copytree(RUNS / "explained-appends", tmp_path / "run")
+    assert run(["export", "perfetto", str(place)]) == EXIT_OK
+    assert b"block layer 8:16, slot 0" in (place / "trace.pftrace").read_bytes()
+    record = json.loads((place / "run.json").read_text())
+    disk = {"name": "sdb", "device_number": "8:16", "kind": "disk", "detail": ""}
+    for target in record["targets"]:
+        target["facts_before"]["devices"] = [disk]
+    (place / "run.json").write_text(json.dumps(record))
+    assert run(["export", "perfetto", str(place)]) == EXIT_OK
+    content = (place / "trace.pftrace").read_bytes()
+    assert (b"block layer sdb, slot 0" in content, b"device sdb, slot 0" in content) == (True, True)
+    assert b"8:16" not in content
 
 
 @pytest.mark.provokes("O811")

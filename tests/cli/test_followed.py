@@ -218,6 +218,8 @@ def test_its_calls_are_slices_of_a_trace_by_name_and_file(kept: Path, capsys: py
     content = (kept / "trace.pftrace").read_bytes()
     assert content.count(b"fdatasync") == 40
     assert b"/srv/data/wal" in content
+    # by its name, and not by its number
+    assert (b"device vda, slot 0" in content, b"254:0" in content) == (True, False)
 
 
 def test_its_calls_are_metrics(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,7 +98,7 @@ def explanation_of_cell(run: StoredRun, cell: TracedCell) -> Explanation:
     passes = [_pass(run, row, operation, with_events=True) for row in rows]
     found = explanation_of(passes, operation, label=cell.label, stack=_stack(run, cell, rows[0], passes[0].conduct))
     # a trace that knows them has told their time apart
-    layers = () if passes[0].conduct.drives else _layers(_target_facts(run, cell.target))
+    layers = () if passes[0].conduct.drives else _layers(target_facts(run, cell.target))
     drive, share = _answered_for(rows)
     return replace(
         found,
@@ -316,7 +316,7 @@ def _untraced(stored: Estimate | None) -> Estimate | None:
 
 def _stack(run: StoredRun, cell: TracedCell, row: Mapping[str, Any], conduct: TraceConduct) -> Stack:
     """What the operations of a trial went through, as far as it was stored."""
-    facts = _target_facts(run, cell.target)
+    facts = target_facts(run, cell.target)
     is_direct = row["achieved_direct"] if row["achieved_direct"] is not None else row["asked_direct"]
     return Stack(
         workload=workload_in(row["workload_json"], row["trial"]),
@@ -329,7 +329,8 @@ def _stack(run: StoredRun, cell: TracedCell, row: Mapping[str, Any], conduct: Tr
     )
 
 
-def _target_facts(run: StoredRun, label: str) -> Mapping[str, Any]:
+def target_facts(run: StoredRun, label: str) -> Mapping[str, Any]:
+    """Facts about a target of a run, as `TargetFacts.to_json` gives them; empty where none were stored."""
     target = next((one for one in run.record.targets if as_text(one.get("label")) == label), {})
     return target.get("facts_before") or target.get("facts_after") or {}
 

@@ -13,13 +13,14 @@ import typer
 from drivelab.answers.followed import followed_answer
 from drivelab.answers.result_set import result_set_of
 from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+from drivelab.answers.traced_devices import traced_devices
 from drivelab.cli.failure import print_message
 from drivelab.cli.followed_result import followed_joint
 from drivelab.cli.report_output import write_report
 from drivelab.interop.bonnie.export import bonnie_lines
 from drivelab.interop.fio.export import export_fio
 from drivelab.interop.openmetrics import openmetrics_text, openmetrics_text_of_program
-from drivelab.interop.perfetto import perfetto_packets, traced_tables
+from drivelab.interop.perfetto import perfetto_packets, traced_tables, with_devices_named
 from drivelab.joint_report import joint_report
 from drivelab.model.errors import DrivelabError
 from drivelab.report.joint import Joint
@@ -152,13 +153,20 @@ def _trace_written(stored: StoredRun, path: Path) -> tuple[list[Path], list[str]
     if not stored.traced_trials:
         do = "trace one: drivelab explain --file-state append TARGET"
         raise DrivelabError("O811", "no trial of the run was traced", where=stored.name, do=do)
-    return _packets_written(traced_tables(stored.traced_trials, stored.operations, stored.events), path)
+    names = traced_devices(stored)
+
+    def events(trial: str) -> pa.Table | None:
+        found = stored.events(trial)
+        return None if found is None else with_devices_named(found, names[trial])
+
+    return _packets_written(traced_tables(stored.traced_trials, stored.operations, events), path)
 
 
 def _program_written(form: Form, stored: StoredFollowed, out: str | None) -> tuple[list[Path], list[str]]:
     record, calls, events = stored.record, stored.calls(), stored.events()
     if form == "perfetto":
-        return _packets_written([(record.program, calls, events)], Path(out) if out else stored.directory / _TRACE)
+        named = with_devices_named(events, record.conduct.names_of_devices(record.target))
+        return _packets_written([(record.program, calls, named)], Path(out) if out else stored.directory / _TRACE)
     found = followed_answer(record, calls, events)
     if form == "csv":
         return _values_written(followed_joint(found), out), []

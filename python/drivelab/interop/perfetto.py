@@ -8,7 +8,7 @@ numbers and texts, so they are written here without a protobuf library.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import count
@@ -214,6 +214,12 @@ def _varint(value: int) -> bytes:
         value >>= 7
     found.append(value)
     return bytes(found)
+
+
+def with_devices_named(events: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    """The same with the names of devices, by ``major:minor``; one that is not known keeps its number."""
+    told = pa.array([names.get(number, number) for number in events["device"].to_pylist()], pa.string())
+    return events.set_column(events.column_names.index("device"), "device", told)
 
 
 def traced_tables(

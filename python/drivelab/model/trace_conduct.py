@@ -70,6 +70,23 @@ class TraceConduct:
         """Plain data for JSON."""
         return asdict(self) | {"layers": list(self.layers)}
 
+    def names_of_devices(self, target: Mapping[str, Any]) -> dict[str, str]:
+        """What layers and drives are called, by ``major:minor``, as far as that is known.
+
+        Parameters
+        ----------
+        target : mapping
+            Facts about the place that was traced, as `TargetFacts.to_json` gives them.
+        """
+        # a title ends with the name of its layer, that of the device mapper with its owner's
+        titles = {title.split()[-1]: title for title in self.layers if title.strip()}
+        found: dict[str, str] = {}
+        for device in target.get("devices") or ():
+            name = str(device.get("name") or "")
+            own = (str(device.get("detail") or "").split() or [name])[-1] if device.get("kind") == "dm" else name
+            found[str(device.get("device_number"))] = titles.get(own, name)
+        return {number: name for number, name in (found | dict(self.drives)).items() if name}
+
     @staticmethod
     def from_json(document: Mapping[str, Any]) -> TraceConduct:
         """What `to_json` wrote; keys that are not known are left out.
