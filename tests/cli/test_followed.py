@@ -165,7 +165,15 @@ def test_two_are_explained_beside_each_other(kept: Path, capsys: pytest.CaptureF
     assert sync["total"] == sync["queue"] == pytest.approx(100_000)
     assert sync["device"] == sync["flush"] == 0
     text = told(capsys, "explain", NAME, other.name)
-    assert re.search(r"the queue is longer \(\+100 us\); the mean, 341 us and 441 us, may", " ".join(text.split()))
+    first = " ".join(text.split())
+    assert re.match(
+        rf"A sync call takes 441 us on average \({other.name}\), \+100 us \(-[\d.]+ us to \+[\d.]+ us, may be chance\) "
+        rf"beside {NAME}: the queue is longer, \+100 us \(\+[\d.]+ us to \+[\d.]+ us\)\.",
+        first,
+    )
+    assert "The intervals are made of single calls" in first
+    assert "repeats" not in first
+    assert {one["units"] for one in found["differences"]} == {"calls"}
     lossy = json.loads((other / "followed.json").read_text())
     lossy["conduct"]["lost_events"] = 3
     (other / "followed.json").write_text(json.dumps(lossy))

@@ -195,7 +195,8 @@ def followed_differences(base: StoredFollowed, new: StoredFollowed) -> tuple[Exp
         whole = [[one.operations for one in whole_passes(side)] for side in passes]
         if all(whole) and max(_share_of_time(rows, operation) for rows in calls) >= _TIME_TOLD_FROM:
             difference = explanation_difference(*whole, names=names)
-            found.append(replace(difference, operation=operation, label=f"{new.record.program}: {operation}"))
+            label = f"{new.record.program}: {operation}"
+            found.append(replace(difference, operation=operation, label=label, units="calls"))
     return tuple(found)
 
 

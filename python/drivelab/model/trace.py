@@ -345,7 +345,8 @@ class ExplanationDifference:
         Device work of an operation on each side, where it differs.
     units : str
         What the intervals are made of: repeats, or operations where a side has
-        too few repeats; then what a repeat would change is not in them.
+        too few repeats; then what a repeat would change is not in them. Calls of a
+        program that was followed, which nobody repeats.
     operation, label : str
         What both did, as in `Explanation`, and for people.
     operations : (int, int)
@@ -358,7 +359,7 @@ class ExplanationDifference:
     new: str
     parts: tuple[PartDifference, ...]
     work: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    units: Literal["repeats", "operations"] = "operations"
+    units: Literal["repeats", "operations", "calls"] = "operations"
     operation: str = ""
     label: str = ""
     operations: tuple[int, int] = (0, 0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from drivelab.model.estimate import Estimate
 from drivelab.model.names import names_in_words
-from drivelab.model.trace import Explanation, Part, are_far_apart
+from drivelab.model.trace import Explanation, ExplanationDifference, Part, are_far_apart
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import count_text, latency_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX
@@ -61,9 +61,9 @@ def headline(explanation: Explanation) -> str:
     return next((short for short in _shorter(text) if len(short.split()) <= FIRST_WORDS_MAX), text)
 
 
-def operation_words(explanation: Explanation) -> str:
+def operation_words(told_of: Explanation | ExplanationDifference) -> str:
     """What one operation is called: ``durable write``."""
-    return _ONE.get(explanation.operation, explanation.operation)
+    return _ONE.get(told_of.operation, told_of.operation)
 
 
 def count_of_words(value: float) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from drivelab.model.level_words import level_text
 from drivelab.model.names import names_in_words
 from drivelab.model.run_answer import LevelEffect
-from drivelab.model.trace import DEVICE_WORK, PART_TITLES, ExplanationDifference, PartDifference
+from drivelab.model.trace import DEVICE_WORK, LAYERS, PART_TITLES, ExplanationDifference, PartDifference
 from drivelab.model.units import format_bytes
 from drivelab.report.numerals import latency_text
 from drivelab.report.parts_of_text import FIRST_WORDS_MAX, capitalised
 from drivelab.report.sentences.effect_words import change_words, than_words
-from drivelab.report.sentences.explanation import count_of_words
+from drivelab.report.sentences.explanation import count_of_words, operation_words
 
 PARTS_TOLD = 3
 # a part that makes less of the difference is not told of
@@ -56,6 +56,8 @@ def difference_sentences(difference: ExplanationDifference) -> tuple[str, ...]:
             "what another repeat would change is hardly in these intervals" if is_sure else "little is beyond chance"
         )
         found.append(f"Fewer than three traced repeats a side: {lacks}; trace three or more.")
+    if difference.units == "calls":
+        found.append("The intervals are made of single calls: what changes from one time to another is not in them.")
     return tuple(found)
 
 
@@ -123,6 +125,9 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
     if not interval:
         yield f"{text}; too few operations were traced to rule out chance."
         return
+    if difference.units == "calls":
+        yield from _of_calls(difference)
+        return
     parts = [f"{_part_words(one)} ({signed_text(one.difference_ns.value or 0.0)})" for one in _telling(difference)]
     told = [names_in_words(parts[:count]) for count in range(len(parts), 0, -1)]
     if total.is_beyond_noise:
@@ -145,6 +150,33 @@ def _whole(difference: ExplanationDifference) -> Iterator[str]:
         return
     yield f"{text}; the difference ({interval}) may be chance, in every part."
     yield f"{text}; the difference may be chance."
+
+
+def _of_calls(difference: ExplanationDifference) -> Iterator[str]:
+    """By how much calls became slower and in which part, as sure as single calls make it, then with fewer parts."""
+
+    def told(one: PartDifference) -> str:
+        chance = "" if one.is_beyond_noise else ", may be chance"
+        return f"{signed_text(one.difference_ns.value or 0.0)} ({interval_text(one)}{chance})"
+
+    total = difference.total
+    means = f"{latency_text(total.new_ns)} on average ({difference.new})"
+    text = f"A {operation_words(difference)} takes {means}, {told(total)} beside {difference.base}"
+    parts = [f"{_part_words(one)}, {told(one)}" for one in _largest(difference)]
+    yield from (f"{text}: {names_in_words(parts[:count])}." for count in range(len(parts), 0, -1))
+    if not parts:
+        yield f"{text}."
+
+
+def _largest(difference: ExplanationDifference) -> list[PartDifference]:
+    """Parts that differ most, whether by chance or not, until they make most of the difference."""
+    whole = difference.total.difference_ns.value or 0.0
+    found: list[PartDifference] = []
+    for one in sorted(difference.parts[1:], key=lambda one: -abs(one.difference_ns.value or 0.0))[:PARTS_TOLD]:
+        made = sum(each.difference_ns.value or 0.0 for each in found)
+        if one.difference_ns.value and abs(whole - made) > (1 - _REASON_ENOUGH) * abs(whole):
+            found.append(one)
+    return found
 
 
 def _telling(difference: ExplanationDifference) -> list[PartDifference]:
@@ -177,12 +209,12 @@ def _no_reason(difference: ExplanationDifference) -> str:
 
 def _part_words(one: PartDifference) -> str:
     """What became of a part: ``the flush is gone``, ``the queue is new``, ``the drive's own time is shorter``."""
-    name = _NAMES[one.part]
+    name = f"{_NAMES[one.part]} {'are' if one.part == LAYERS else 'is'}"
     if one.new_ns <= _GONE_SHARE * one.base_ns:
-        return f"{name} is gone"
+        return f"{name} gone"
     if one.base_ns <= _GONE_SHARE * one.new_ns:
-        return f"{name} is new"
-    return f"{name} is {'shorter' if one.new_ns < one.base_ns else 'longer'}"
+        return f"{name} new"
+    return f"{name} {'shorter' if one.new_ns < one.base_ns else 'longer'}"
 
 
 def explained_levels(pairs: Sequence[tuple[LevelEffect, ExplanationDifference]]) -> Iterator[str]:
