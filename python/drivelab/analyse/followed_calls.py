@@ -16,8 +16,11 @@ from drivelab.model.trace import LAYERS, PARTS, Part
 
 Integers = NDArray[np.int64]
 OWN = "the program itself"
-WRITEBACK = "writeback (kworker)"
 _KERNEL_WORKER = "kworker"
+# how all work of such threads is called ends so, whatever it is
+_BY_WORKER = f" ({_KERNEL_WORKER})"
+WRITEBACK, KERNEL = f"writeback{_BY_WORKER}", f"the kernel{_BY_WORKER}"
+_NAMELESS = "a process without a name"
 _JOURNALS = ("jbd2/", "xfsaild/", "btrfs-", "f2fs_")
 
 
@@ -67,6 +70,8 @@ class SlowCall:
         They sum to the latency.
     at_drive_ns : mapping of str to int
         By process how long bios of it were on their way meanwhile; these times overlap.
+    others_alone_ns : int
+        How long bios of other programs were on their way while none that the call waited for was.
     """
 
     call: str
@@ -76,10 +81,11 @@ class SlowCall:
     latency_ns: int
     parts_ns: Mapping[Part, int]
     at_drive_ns: Mapping[str, int]
+    others_alone_ns: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        names = ("call", "file", "thread", "start_ns", "latency_ns")
+        names = ("call", "file", "thread", "start_ns", "latency_ns", "others_alone_ns")
         told = {name: getattr(self, name) for name in names}
         return told | {"parts_ns": dict(self.parts_ns), "at_drive_ns": dict(self.at_drive_ns)}
 
@@ -117,50 +123,104 @@ def call_summaries(
     return tuple(sorted(found, key=lambda one: -one.time_ns))
 
 
-def at_drive(operations: pa.Table, events: pa.Table, own_threads: Collection[int]) -> dict[str, Integers]:
+def at_drive(
+    operations: pa.Table, events: pa.Table, own_threads: Collection[int], layer_above: Mapping[str, str] | None = None
+) -> dict[str, Integers]:
     """By process, for each operation, how long bios of it were on their way meanwhile, in ns.
 
     Parameters
     ----------
     own_threads : collection of int
         Threads of the program, whose bios are those of ``the program itself``.
+    layer_above : mapping of str to str, optional
+        By ``major:minor`` of what lies below a layer that layer, whose work the kernel's workers do there.
 
     Notes
     -----
     From being queued to their end; several at once count once, so that nothing exceeds the latency.
     """
-    is_meant = pc.and_(pc.equal(events["kind"], "bio"), pc.is_valid(events["queued_ns"]))
-    rows = events.select(["queued_ns", "ended_ns", "pid", "process"]).filter(is_meant)
+    rows = _queued_bios(events)
     start = _column(operations, "start_ns")
     end = start + _column(operations, "latency_ns")
-    queued = _column(rows, "queued_ns")
-    last = int(max(end.max(initial=0), queued.max(initial=0)))
-    ended = np.asarray(pc.fill_null(rows["ended_ns"], last), dtype=np.int64)
-    names, places = _whose(rows, own_threads)
+    queued, ended = _ways(rows, end)
+    whose = pc.dictionary_encode(_whose(rows, own_threads, layer_above or {})).combine_chunks()
+    places = whose.indices.to_numpy()
     found: dict[str, Integers] = {}
-    for place, name in enumerate(names):
+    for place, name in enumerate(whose.dictionary.to_pylist()):
         begins, ends = _union(queued[places == place], ended[places == place])
         found[name] = _covered(begins, ends, end) - _covered(begins, ends, start)
     return found
 
 
-def _whose(rows: pa.Table, own_threads: Collection[int]) -> tuple[list[str], NDArray[np.int32]]:
-    """Names of processes in the order in which they come, and by bio the place of its own among them."""
-    encoded = pc.dictionary_encode(rows["process"], null_encoding="encode").combine_chunks()
-    names = [_plain(name) for name in encoded.dictionary.to_pylist()]
-    distinct = list(dict.fromkeys([*names, OWN]))
-    by_code = np.array([distinct.index(name) for name in names], dtype=np.int32)
-    is_own = pc.is_in(rows["pid"], pa.array(sorted(own_threads), rows["pid"].type)).to_numpy()
-    places = np.where(is_own, distinct.index(OWN), by_code[encoded.indices.to_numpy()])
-    found, first = np.unique(places, return_index=True)
-    order = found[np.argsort(first)]
-    ranks = np.zeros(len(distinct), dtype=np.int32)
-    ranks[order] = np.arange(order.size)
-    return [distinct[place] for place in order], ranks[places]
+def others_alone(
+    operations: pa.Table, events: pa.Table, own_threads: Collection[int], layer_above: Mapping[str, str] | None = None
+) -> Integers:
+    """How long, for each operation, bios of other programs were on their way while none of the program's was, in ns.
+
+    Parameters
+    ----------
+    own_threads, layer_above
+        As `at_drive` takes them.
+
+    Notes
+    -----
+    Of the program is what is charged to any of its calls. Only what lies behind the first bio of a call counts, and no
+    more than its parts ``between`` and ``return``, in which nothing of it goes on.
+    """
+    rows = _queued_bios(events)
+    end = _column(operations, "start_ns") + _column(operations, "latency_ns")
+    start = _column(operations, "start_ns") + _column(operations, "fs_in_ns")
+    queued, ended = _ways(rows, end)
+    is_program = np.asarray(pc.greater_equal(rows["operation_index"], 0))
+    names = pc.dictionary_encode(_whose(rows, own_threads, layer_above or {})).combine_chunks()
+    is_named = np.array([_is_other(name) for name in names.dictionary.to_pylist()], dtype=bool)
+    is_other = is_named[names.indices.to_numpy()] & ~is_program
+
+    def busy(which: NDArray[np.bool_]) -> Integers:
+        begins, ends = _union(queued[which], ended[which])
+        return _covered(begins, ends, end) - _covered(begins, ends, start)
+
+    alone = busy(is_other | is_program) - busy(is_program)
+    in_parts = _column(operations, "between_ns") + _column(operations, "return_ns")
+    return np.asarray(np.minimum(alone, in_parts), dtype=np.int64)
 
 
-def slowest_calls(operations: pa.Table, at_work: Mapping[str, Integers], most: int) -> tuple[SlowCall, ...]:
-    """The slowest calls, the slowest first."""
+def _queued_bios(events: pa.Table) -> pa.Table:
+    """What of them has to be known, which is the half of their columns."""
+    is_meant = pc.and_(pc.equal(events["kind"], "bio"), pc.is_valid(events["queued_ns"]))
+    names = ["operation_index", "device", "class", "pid", "process", "queued_ns", "ended_ns"]
+    return events.select(names).filter(is_meant)
+
+
+def _ways(rows: pa.Table, ends_of_operations: Integers) -> tuple[Integers, Integers]:
+    """When each bio was queued, and when it ended; of those that are open, behind everything."""
+    queued = _column(rows, "queued_ns")
+    last = int(max(ends_of_operations.max(initial=0), queued.max(initial=0)))
+    return queued, np.asarray(pc.fill_null(rows["ended_ns"], last), dtype=np.int64)
+
+
+def _whose(rows: pa.Table, own_threads: Collection[int], layer_above: Mapping[str, str]) -> pa.ChunkedArray:
+    """By bio whose it is: the program's, a layer's, what the kernel writes back, or a process's by its name."""
+    process = pc.if_else(pc.equal(pc.fill_null(rows["process"], ""), ""), _NAMELESS, rows["process"])
+    # the flushes and the metadata that they write belong to syncs, and no data that waits in memory
+    by_kernel = pc.if_else(pc.equal(rows["class"], "write"), WRITEBACK, KERNEL)
+    layers = pa.array([f"{layer}{_BY_WORKER}" for layer in layer_above.values()], pa.string())
+    by_layer = layers.take(pc.index_in(rows["device"], pa.array(layer_above, pa.string())).combine_chunks())
+    by_worker = pc.coalesce(pa.chunked_array([by_layer]), by_kernel)
+    named = pc.if_else(pc.starts_with(process, _KERNEL_WORKER), by_worker, process)
+    return pc.if_else(pc.is_in(rows["pid"], pa.array(sorted(own_threads), rows["pid"].type)), OWN, named)
+
+
+def slowest_calls(
+    operations: pa.Table, at_work: Mapping[str, Integers], alone: Integers, most: int
+) -> tuple[SlowCall, ...]:
+    """The slowest calls, the slowest first.
+
+    Parameters
+    ----------
+    at_work, alone
+        From `at_drive` and `others_alone`.
+    """
     order = np.argsort(-_column(operations, "latency_ns"), kind="stable")[:most]
     found = []
     for place in order.tolist():
@@ -170,8 +230,8 @@ def slowest_calls(operations: pa.Table, at_work: Mapping[str, Integers], most: i
         if in_layers := sum(row.get("layers_ns") or ()):
             parts[LAYERS] = in_layers
         by_time = dict(sorted(told.items(), key=lambda one: -one[1]))
-        slow = SlowCall(row["call"], row["file"], row["thread"], row["start_ns"], row["latency_ns"], parts, by_time)
-        found.append(slow)
+        told_of = row["call"], row["file"], row["thread"], row["start_ns"], row["latency_ns"]
+        found.append(SlowCall(*told_of, parts, by_time, int(alone[place])))
     return tuple(found)
 
 
@@ -180,20 +240,15 @@ def neighbour(at_drive_ns: Mapping[str, int], waited_ns: int) -> tuple[str, floa
 
     Notes
     -----
-    What the kernel writes back and the journals of file systems work for the program, too: they are no others.
+    What the kernel's workers and the journals of file systems do is work for the program, too: they are no others.
     """
-    others = {
-        who: time for who, time in at_drive_ns.items() if who not in (OWN, WRITEBACK) and not who.startswith(_JOURNALS)
-    }
+    others = {who: time for who, time in at_drive_ns.items() if _is_other(who)}
     name = max(others, key=lambda who: others[who], default="")
     return (name, others[name] / waited_ns) if name and waited_ns else ("", 0.0)
 
 
-def _plain(name: str | None) -> str:
-    """Workers of the kernel are one; others go by their name."""
-    if not name:
-        return "a process without a name"
-    return WRITEBACK if name.startswith(_KERNEL_WORKER) else name
+def _is_other(who: str) -> bool:
+    return who != OWN and not who.endswith(_BY_WORKER) and not who.startswith(_JOURNALS)
 
 
 def _union(begins: Integers, ends: Integers) -> tuple[Integers, Integers]:

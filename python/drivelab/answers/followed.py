@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from drivelab.analyse.explanation import TracedPass, explanation_of, whole_passes
 from drivelab.analyse.explanation_difference import explanation_difference
-from drivelab.analyse.followed_calls import CallSummary, SlowCall, at_drive, call_summaries, slowest_calls
+from drivelab.analyse.followed_calls import CallSummary, SlowCall, at_drive, call_summaries, others_alone, slowest_calls
 from drivelab.analyse.operation_parts import operation_parts
 from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation, ExplanationDifference, Part
 from drivelab.store.followed import FollowedRecord, StoredFollowed, named_by_durability
@@ -131,6 +131,12 @@ def _recorded_until_ns(record: FollowedRecord) -> int:
     return record.calls_trace.get("recorded_until_ns") or record.duration_ns
 
 
+def _layer_above(record: FollowedRecord) -> Mapping[str, str]:
+    """What lies below which layer; an older drivelab kept only what the layers and the drives are."""
+    conduct = record.conduct
+    return record.layer_above or {drive: conduct.layers[-1] for drive in conduct.drives if conduct.layers}
+
+
 def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, over_ns: int = 0) -> FollowedAnswer:
     """What a program comes to.
 
@@ -147,7 +153,8 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
     calls = named_by_durability(calls)
     every = AllCalls(calls.num_rows, _sum(calls, "latency_ns"), parts_ns, _slowest(calls))
     calls = calls.filter(pc.greater(calls["latency_ns"], over_ns)) if over_ns else calls
-    at_work = at_drive(calls, events, frozenset(record.threads))
+    threads, layer_above = frozenset(record.threads), _layer_above(record)
+    at_work = at_drive(calls, events, threads, layer_above)
     awaited = pc.is_in(calls["operation"], pa.array(map(OPERATION_NAMES.index, _SYNCS), calls["operation"].type))
     is_awaited = awaited.to_numpy()
     explanations = tuple(_explanations(record, calls))
@@ -161,7 +168,7 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
         over_ns=over_ns,
         every=every,
         summaries=summaries,
-        slowest=slowest_calls(calls, at_work, SLOWEST_MAX),
+        slowest=slowest_calls(calls, at_work, others_alone(calls, events, threads, layer_above), SLOWEST_MAX),
         at_drive_ns={who: int(times[is_awaited].sum()) for who, times in at_work.items()},
         sync_wait_ns=int(calls["latency_ns"].to_numpy()[is_awaited].sum()),
         explanations=explanations,

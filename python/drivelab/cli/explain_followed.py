@@ -269,6 +269,7 @@ def _kept(
     # every one that was started is among them
     threads = {*followed.processes, *pc.unique(calls.calls["thread"]).to_pylist()}
     recorded = calls.calls.num_rows + (requests.requests.num_rows if requests.requests is not None else 0)
+    polled = polled_requests(requests.requests, followed.processes)
     # of a million calls they are 77 MB, which nobody needs any more
     followed.calls = calls = replace(calls, calls=calls.calls.schema.empty_table())
     give_memory_back()
@@ -312,13 +313,10 @@ def _kept(
         of_unknown_files=dict(counted.of_unknown_files),
         elsewhere_ns=elsewhere_ns,
         elsewhere_path=elsewhere_path,
+        layer_above=followed.trace.disk.layer_above,
         lost_events=calls.lost_events + requests.lost_events,
         unpaired_calls=calls.facts["unfinished"] + calls.facts["unbegun"],
-        calls_trace={
-            **calls.facts,
-            "recorded": recorded,
-            "polled_requests": polled_requests(requests.requests, followed.processes),
-        },
+        calls_trace=calls.facts | {"recorded": recorded, "polled_requests": polled},
         command_status=followed.status,
         files=dict(_files(followed.files, counted.sizes)),
         parents=dict(zip(*(calls.forks[name].to_pylist() for name in ("child", "parent")), strict=True)),

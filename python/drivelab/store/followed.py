@@ -87,6 +87,9 @@ class FollowedRecord:
         followed it.
     elsewhere_ns, elsewhere_path : int, str
         How long calls on files of that other disk took that had most of such time, and the file with most of it.
+    layer_above : mapping of str to str
+        By ``major:minor`` of what lies below a layer the title of that layer; empty where an older drivelab
+        followed it.
     """
 
     program: str
@@ -110,6 +113,7 @@ class FollowedRecord:
     of_unknown_files: Mapping[str, int] = field(default_factory=dict)
     elsewhere_ns: int = 0
     elsewhere_path: str = ""
+    layer_above: Mapping[str, str] = field(default_factory=dict)
 
 
 _RECORDS = TypeAdapter(FollowedRecord)

@@ -8,7 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from drivelab.analyse.followed_calls import OWN, WRITEBACK, at_drive, call_summaries, neighbour, slowest_calls
+from drivelab.analyse.followed_calls import (
+    KERNEL,
+    OWN,
+    WRITEBACK,
+    at_drive,
+    call_summaries,
+    neighbour,
+    others_alone,
+    slowest_calls,
+)
 from drivelab.model.trace import PARTS
 
 
@@ -21,10 +30,13 @@ def operations(*calls: tuple[str, int, int]) -> pa.Table:
     return pa.table({**columns, "latency_ns": latencies, **parts})
 
 
-def bios(*rows: tuple[int, str, int, int | None]) -> pa.Table:
+def bios(
+    *rows: tuple[int, str, int, int | None], device: str = "8:0", kind: str = "write", of_operation: int = -1
+) -> pa.Table:
     """Bios of a thread, its name, queued and ended."""
     names = ("pid", "process", "queued_ns", "ended_ns")
-    return pa.Table.from_pylist([{"kind": "bio", **dict(zip(names, row, strict=True))} for row in rows])
+    same = {"kind": "bio", "device": device, "class": kind, "operation_index": of_operation}
+    return pa.Table.from_pylist([{**same, **dict(zip(names, row, strict=True))} for row in rows])
 
 
 def test_calls_are_summed_up_by_name_and_quantiles_are_nearest_ranks() -> None:
@@ -47,6 +59,38 @@ def test_time_at_the_drive_is_told_by_process_and_never_exceeds_the_latency() ->
     )
     found = {name: times.tolist() for name, times in at_drive(rows, events, {7}).items()}
     assert found == {OWN: [30, 0], "jbd2/sda-8": [10, 5], WRITEBACK: [0, 0], "dd": [0, 1]}
+
+
+def test_a_flush_of_a_kernel_worker_is_never_called_writeback_nor_what_a_layer_sends_down() -> None:
+    rows = operations(("fsync", 0, 100))
+    worker = (9, "kworker/u8:1", 10, 30)
+    events = pa.concat_tables(
+        [
+            bios(worker, device="7:0", kind="flush"),
+            bios((9, "kworker/1:2H", 30, 35), device="7:0", kind="metadata_write"),
+            bios((9, "kworker/u8:1", 50, 57), device="7:0"),
+            *(bios(worker, device="254:1", kind=kind) for kind in ("flush", "write", "metadata_write")),
+        ]
+    )
+    found = {name: times.tolist() for name, times in at_drive(rows, events, {7}, {"254:1": "loop0"}).items()}
+    assert found == {KERNEL: [25], WRITEBACK: [7], "loop0 (kworker)": [20]}
+    assert neighbour({name: time for name, (time,) in found.items()}, 100) == ("", 0.0)
+
+
+def test_what_others_do_alone_is_behind_the_first_bio_and_while_nothing_of_the_program_goes_on() -> None:
+    rows = operations(("fsync", 100, 100), ("fsync", 400, 10))
+    parts = {"fs_in_ns": [20, 10], "flush_ns": [30, 0], "between_ns": [50, 0]}
+    for name, values in parts.items():
+        rows = rows.set_column(rows.column_names.index(name), name, pa.array(values))
+    program = bios((8, "jbd2/sda-8", 120, 150), of_operation=0)
+    others = bios((10, "dd", 90, 135), (10, "dd", 140, 170), (11, "cp", 165, 180), (12, "jbd2/sda-8", 180, 190))
+    alone = others_alone(rows, pa.concat_tables([program, others]), {7})
+    # 150 to 180
+    assert alone.tolist() == [30, 0]
+    assert others_alone(rows, others.slice(0, 1), {7}).tolist() == [15, 0]
+    assert others_alone(rows, bios((10, "dd", 90, 1000)), {7}).tolist() == [50, 0]
+    (slow, _) = slowest_calls(rows, {}, alone, 2)
+    assert slow.others_alone_ns == slow.to_json()["others_alone_ns"] == 30
 
 
 def test_a_neighbour_is_neither_the_program_nor_what_the_kernel_does_for_it() -> None:
@@ -73,7 +117,7 @@ def test_time_at_the_drive_is_that_of_counting_every_nanosecond(seed: int) -> No
 
 def test_the_slowest_come_first_and_no_more_than_asked_for() -> None:
     rows = operations(("fsync", 100, 50), ("fsync", 200, 10), ("write", 300, 70))
-    found = slowest_calls(rows, {"dd": np.array([5, 0, 0])}, 2)
+    found = slowest_calls(rows, {"dd": np.array([5, 0, 0])}, np.zeros(3, np.int64), 2)
     assert [(one.call, one.latency_ns, dict(one.at_drive_ns)) for one in found] == [
         ("write", 70, {}),
         ("fsync", 50, {"dd": 5}),

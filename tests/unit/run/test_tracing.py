@@ -13,7 +13,7 @@ import pytest
 
 from drivelab.model.errors import DrivelabError
 from drivelab.run.tracing import sources
-from drivelab.run.tracing.disk import TracedDisk
+from drivelab.run.tracing.disk import TracedDisk, TracedLayer
 from drivelab.run.tracing.source import BUFFER_BYTES_PER_CPU, SourceUnavailableError, buffer_bytes
 from drivelab.run.tracing.sources import SOURCES, choose_source, probe_source
 from drivelab.run.tracing.tracefs import lost_events_by_cpu
@@ -97,6 +97,15 @@ def test_another_trace_in_the_way_is_worth_waiting_for(with_sources: Callable[..
 
 def test_events_of_the_disk_and_its_partitions_are_kept() -> None:
     assert DISK.filter == "dev == 8388608 || dev == 8388609"
+
+
+def test_what_lies_below_a_layer_is_known_with_its_partitions() -> None:
+    crypt = TracedLayer("dm-0", "dm-crypt home", 253 << 20, ((7 << 20, 0, 100),))
+    loop = TracedLayer("loop0", "loop0", 7 << 20, ((8 << 20, 10, 90),))
+    stack = ((8 << 20, 8 << 20), (8 << 20 | 1, 8 << 20), (7 << 20, 7 << 20), (253 << 20, 253 << 20))
+    disk = TracedDisk("dm-0", 253 << 20, (), layers=(crypt, loop), stack=stack)
+    assert disk.layer_above == {"8:0": "loop0", "8:1": "loop0", "7:0": "dm-crypt home"}
+    assert DISK.layer_above == {}
 
 
 def test_buffers_are_smaller_where_there_are_very_many_processors() -> None:

@@ -20,6 +20,7 @@ from drivelab.inventory.sysfs import read_int, read_text
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
 from drivelab.model.target import is_scratch_file
+from drivelab.trace.recording import device_name
 
 # so many layers are told apart
 LAYERS_MAX = 16
@@ -72,6 +73,12 @@ class TracedDisk:
     def top(self) -> int:
         """Number of the device that the program's bios are sent to."""
         return self.layers[0].number if self.layers else self.number
+
+    @property
+    def layer_above(self) -> Mapping[str, str]:
+        """By ``major:minor`` of each device below a layer, and of its partitions, the title of the lowest one above."""
+        titles = {number: layer.title for layer in self.layers for number, _, _ in layer.below}
+        return {device_name(number): titles[whole] for number, whole in self.stack if whole in titles}
 
     @property
     def filter(self) -> str:
