@@ -21,7 +21,6 @@ _WAIT_OF_SOFTWARE_FROM, _WAIT_TOLD_NS = 0.3, 50_000_000
 # from such a share on a neighbour is a cause
 _NEIGHBOUR_TOLD_FROM = 0.2
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
-_P99_FROM = 100
 _TOLD_AT_MOST = 3
 STORY_PROCESSES = 3
 # from such a share of the calls on those are told of whose file nobody knows: starting a program makes a few
@@ -71,8 +70,12 @@ class Summary(Protocol):
         """Median."""
 
     @property
-    def p99_ns(self) -> float:
-        """99 % quantile."""
+    def p99_ns(self) -> float | None:
+        """99 % quantile; None of too few calls."""
+
+    @property
+    def p99_at_least_ns(self) -> float | None:
+        """What bounds it then."""
 
     @property
     def slowest_ns(self) -> float:
@@ -113,13 +116,16 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded:
     share += "their time)" if over else "its time in calls)"
     known = f"{_counted(main)} {main.call} calls{' whose file is known' * _has_unknown(main)} {share}"
     told = f"{name}'s {known} took {latency_text(main.p50_ns)} at the median, "
-    # of fewer calls the slowest one is all that p99 could be
-    is_many = main.count >= _P99_FROM
-    told += f"{latency_text(main.p99_ns)} at p99" if is_many else f"at most {latency_text(main.slowest_ns)}"
+    told += _slow_end(main)
     if main.count == 1 and not _has_unknown(main):
         told = f"{name}'s only {main.call} call {share} took {latency_text(main.p50_ns)}"
     told = f"{recorded}{told}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
+
+
+def _slow_end(main: Summary) -> str:
+    """How long the slow ones of many calls took; of a few the slowest."""
+    return f"at most {latency_text(main.slowest_ns)}" if main.p99_ns is None else f"{latency_text(main.p99_ns)} at p99"
 
 
 def program_words(by_program: Mapping[str, Sequence[Summary]]) -> str:
@@ -188,7 +194,8 @@ def _numbers(one: Summary) -> list[str]:
     rate, slowest = number_text(one.per_second), latency_text(one.slowest_ns)
     if one.count < one.of_unknown_files:
         return [_counted(one), f"≥ {rate}", "unknown", "unknown", f"≥ {slowest}"]
-    return [_counted(one), rate, latency_text(one.p50_ns), latency_text(one.p99_ns), slowest]
+    p99 = f"≥ {latency_text(one.p99_at_least_ns or 0.0)}" if one.p99_ns is None else latency_text(one.p99_ns)
+    return [_counted(one), rate, latency_text(one.p50_ns), p99, slowest]
 
 
 def _shares(parts_ns: Mapping[Part, int]) -> str:

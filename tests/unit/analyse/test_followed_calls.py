@@ -48,6 +48,21 @@ def test_calls_are_summed_up_by_name_and_quantiles_are_nearest_ranks() -> None:
     assert second.call == "write"
 
 
+def test_too_few_calls_have_no_p99_but_a_bound_of_it() -> None:
+    (few,) = call_summaries(operations(*(("fsync", place, 10 * place) for place in range(1, 100))), 10**9)
+    assert (few.p99_ns, few.slowest_ns) == (None, 990)
+    assert few.p99_at_least_ns is not None
+    # they drift, so that one by one they say little
+    assert few.p99_at_least_ns == few.p50_ns == 500
+    apart = [7, 40, 9, 22, 11, 35, 3, 28, 14, 31] * 4
+    (mixed,) = call_summaries(operations(*(("fsync", place, one) for place, one in enumerate(apart))), 10**9)
+    assert mixed.p99_at_least_ns is not None
+    assert mixed.p50_ns < mixed.p99_at_least_ns <= mixed.slowest_ns
+    assert few.to_json() | {"p99_ns": None, "p99_at_least_ns": few.p99_at_least_ns} == few.to_json()
+    (many,) = call_summaries(operations(*(("fsync", place, 10 * place) for place in range(1, 101))), 10**9)
+    assert (many.p99_ns, many.p99_at_least_ns) == (990, None)
+
+
 def test_time_at_the_drive_is_told_by_process_and_never_exceeds_the_latency() -> None:
     rows = operations(("fsync", 100, 50), ("fsync", 200, 10))
     events = bios(

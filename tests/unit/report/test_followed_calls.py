@@ -44,6 +44,13 @@ def test_the_answer_is_about_the_calls_that_took_most_of_the_time_and_has_30_wor
     assert answer("x", []) == "x made no call on this disk."
 
 
+def test_few_calls_have_a_bound_in_place_of_a_p99() -> None:
+    few = replace(summary("fdatasync", flush=9), count=3, p99_ns=None, p99_at_least_ns=4e6)
+    (row,) = calls_table([few]).rows
+    assert [plain(cell.text) for cell in row[3:6]] == ["1.00 ms", "≥ 4.00 ms", "9.00 ms"]
+    assert "took 1.00 ms at the median, at most 9.00 ms: 100 % flush." in plain(answer("etcd", [few]))
+
+
 def test_a_sync_that_took_less_than_others_is_not_what_the_program_waited_for() -> None:
     sync = replace(summary("fsync", flush=162), count=1, p50_ns=162e6)
     load = replace(summary("io_uring read", device=8_000, fs_in=38), count=38_415)

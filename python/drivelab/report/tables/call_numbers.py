@@ -8,10 +8,20 @@ from typing import Any
 from drivelab.model.trace import LAYERS, PARTS
 from drivelab.report.figures.figure import Cell, DataTable
 
-BY_NAME = ("call", "count", "of_unknown_files", "per_second", "p50_ns", "p99_ns", "slowest_ns", "time_ns")
-SINGLE = ("call", "file", "thread", "start_ns", "latency_ns")
+BY_NAME = (
+    "call",
+    "count",
+    "of_unknown_files",
+    "per_second",
+    "p50_ns",
+    "p99_ns",
+    "p99_at_least_ns",
+    "slowest_ns",
+    "time_ns",
+)
+SINGLE = ("call", "file", "thread", "start_ns", "latency_ns", "others_alone_ns")
 _PARTS = (*PARTS, LAYERS)
-_QUANTILES = ("p50_ns", "p99_ns")
+_QUANTILES = ("p50_ns", "p99_ns", "p99_at_least_ns")
 
 
 def call_numbers(columns: Sequence[str], calls: Sequence[Mapping[str, Any]]) -> DataTable:
