@@ -103,3 +103,19 @@ def test_requests_that_a_polling_thread_took_are_told_on_the_first_screen(
     (kept / "followed.json").write_text(json.dumps(record))
     assert words in " ".join(told(capsys, "explain", NAME).split())
     assert words in json.loads(told(capsys, "explain", NAME, "--json"))["remarks"][0]
+
+
+def test_the_program_that_made_most_of_the_calls_is_named_and_not_one_that_started_it(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = json.loads((kept / "followed.json").read_text())
+    (process,) = record["names"]
+    record |= {"program": "strace", "names": {process: "sqlite3", "1": "strace"}}
+    (kept / "followed.json").write_text(json.dumps(record))
+    words = "sqlite3's 40 fdatasync calls (98 % of the time in calls) took"
+    assert " ".join(told(capsys, "explain", NAME).split()).startswith(words)
+    assert " ".join(json.loads(told(capsys, "explain", NAME, "--json"))["answer"].split()).startswith(words)
+    # the kernel keeps no more than 15 letters
+    record |= {"program": "a-name-of-many-letters", "names": {process: "a-name-of-many-"}}
+    (kept / "followed.json").write_text(json.dumps(record))
+    assert told(capsys, "explain", NAME).lstrip().startswith("a-name-of-many-letters's 40")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ SLOWEST_MAX = 20
 _SYNCS = ("sync", "durable_write")
 # of all calls' time; less than that explains no difference
 _TIME_TOLD_FROM = 0.02
+# of the name of a thread
+_KERNEL_NAME_LETTERS = 15
 _KINDS = (*_SYNCS, "write", "read")
 
 
@@ -111,6 +114,23 @@ class FollowedAnswer:
             is_of = pc.is_in(self.calls["process"], processes.filter(pc.equal(names, program)))
             found[program] = call_summaries(self.calls.filter(is_of), self.recorded_until_ns)
         return found
+
+    @property
+    def callers(self) -> Sequence[str]:
+        """Programs that made the calls that took most time in all, the one that made most of them first."""
+        if not self.summaries:
+            return ()
+        rows = self.calls.filter(pc.equal(self.calls["call"], self.summaries[0].call))
+        counts: Counter[str] = Counter()
+        for one in pc.value_counts(rows["process"]).to_pylist():
+            counts[self._name_of(one["values"])] += one["counts"]
+        return [name for name, _ in counts.most_common()]
+
+    def _name_of(self, process: int) -> str:
+        """What a process is called, as it was asked for where the kernel keeps no more than a beginning of that."""
+        program = self.record.program
+        name = self.record.names.get(process, program)
+        return program if name == program[:_KERNEL_NAME_LETTERS] else name
 
     def explanation_of_call(self, call: str) -> Explanation:
         """Where the time of the calls of one name went, and what they made the drive do."""

@@ -89,7 +89,7 @@ def answer_words(found: FollowedAnswer) -> str:
     over = ""
     if found.over_ns:
         over = over_words(found.summaries, found.over_ns, every.count, every.time_ns, every.slowest)
-    return answer(found.record.program, found.summaries, found.refusal, recorded, over)
+    return answer(found.record.program, found.summaries, found.refusal, recorded, over, found.callers)
 
 
 def _first(found: FollowedAnswer) -> list[str]:

@@ -94,11 +94,20 @@ class Summary(Protocol):
         """How many more there were whose file nobody knows."""
 
 
-def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded: str = "", over: str = "") -> str:
+def answer(
+    name: str,
+    summaries: Sequence[Summary],
+    refusal: str = "",
+    recorded: str = "",
+    over: str = "",
+    callers: Sequence[str] = (),
+) -> str:
     """Where the time of those calls went that the program waited for longest in all.
 
     Parameters
     ----------
+    name : str
+        What was followed.
     summaries : sequence of Summary
         Its calls by name, those that took most time first.
     refusal : str
@@ -107,20 +116,32 @@ def answer(name: str, summaries: Sequence[Summary], refusal: str = "", recorded:
         From `recorded_words`: which part of its calls the sentence is about; empty where that is all.
     over : str
         From `over_words`: how many of them the sentence is about; empty where that is all.
+    callers : sequence of str
+        Programs that made these calls, the one that made most first: one that only starts others makes none.
     """
     main = main_call(summaries)
     if main is None:
         return f"{recorded}{over}" if over else f"{name} made no call on this disk."
     recorded += f"{over} Of these, " if over else ""
-    share = f"({100 * main.time_ns / max(1, sum(one.time_ns for one in summaries)):.0f} % of "
-    share += "their time)" if over else "its time in calls)"
-    known = f"{_counted(main)} {main.call} calls{' whose file is known' * _has_unknown(main)} {share}"
-    told = f"{name}'s {known} took {latency_text(main.p50_ns)} at the median, "
-    told += _slow_end(main)
-    if main.count == 1 and not _has_unknown(main):
-        told = f"{name}'s only {main.call} call {share} took {latency_text(main.p50_ns)}"
+    caller, *others = callers or (name,)
+    whose = "their" if over else "its" if caller == name and not others else "the"
+    time = "time" if over else "time in calls"
+    share = f"({100 * main.time_ns / max(1, sum(one.time_ns for one in summaries)):.0f} % of {whose} {time})"
+    told = f"{_subject(main, caller, len(others))} {share} took {latency_text(main.p50_ns)}"
+    if main.count > 1 or _has_unknown(main):
+        told += f" at the median, {_slow_end(main)}"
     told = f"{recorded}{told}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
+
+
+def _subject(main: Summary, caller: str, others: int) -> str:
+    """Whose calls they are: ``sqlite3's 112 fdatasync calls``, ``9 fsync calls of etcd and 1 other program``."""
+    is_only = main.count == 1 and not _has_unknown(main)
+    known = f"{main.call} call{'' if is_only else 's'}{' whose file is known' * _has_unknown(main)}"
+    counted = "only" if is_only else _counted(main)
+    if not others:
+        return f"{caller}'s {counted} {known}"
+    return f"{counted} {known} of {caller} and {others} other program{'' if others == 1 else 's'}"
 
 
 def _slow_end(main: Summary) -> str:

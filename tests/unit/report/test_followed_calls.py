@@ -44,6 +44,18 @@ def test_the_answer_is_about_the_calls_that_took_most_of_the_time_and_has_30_wor
     assert answer("x", []) == "x made no call on this disk."
 
 
+def test_the_answer_names_who_made_the_calls_and_says_so_where_that_are_several() -> None:
+    calls = [replace(summary("fdatasync", flush=9), count=112)]
+    assert plain(answer("strace", calls, callers=("sqlite3",))).startswith(
+        "sqlite3's 112 fdatasync calls (100 % of the time in calls) took 1.00 ms at the median, 5.00 ms at p99"
+    )
+    assert plain(answer("python3+etcd", calls, callers=("etcd", "python3"))).startswith(
+        "112 fdatasync calls of etcd and 1 other program (100 % of the time in calls) took"
+    )
+    assert plain(answer("web", calls, callers=("a", "b", "c"))).startswith("112 fdatasync calls of a and 2 other prog")
+    assert plain(answer("etcd", calls, callers=("etcd",))).startswith("etcd's 112 fdatasync calls (100 % of its time")
+
+
 def test_few_calls_have_a_bound_in_place_of_a_p99() -> None:
     few = replace(summary("fdatasync", flush=9), count=3, p99_ns=None, p99_at_least_ns=4e6)
     (row,) = calls_table([few]).rows
