@@ -22,17 +22,14 @@ from drivelab.report.followed_calls import (
     answer,
     calls_table,
     is_told_of_unknown,
-    left_out_lines,
-    neighbour_words,
     over_words,
     part_meanings,
-    processor_words,
     program_words,
     recorded_words,
-    recording_words,
     slowest_table,
     story,
 )
+from drivelab.report.followed_remarks import left_out_lines, neighbour_words, processor_words, recording_words
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text
 from drivelab.report.parts_of_text import parts_within

@@ -13,14 +13,11 @@ from drivelab.model.trace import PARTS
 from drivelab.report.followed_calls import (
     answer,
     calls_table,
-    left_out_lines,
-    neighbour_words,
     over_words,
     part_meanings,
-    processor_words,
-    recording_words,
     story,
 )
+from drivelab.report.followed_remarks import left_out_lines, neighbour_words, processor_words, recording_words
 
 
 def summary(call: str, **parts: int) -> CallSummary:
