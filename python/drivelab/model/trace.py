@@ -40,7 +40,7 @@ PART_MEANINGS: Mapping[Part, str] = {
     "queue": "a bio waits for the driver (Q to D)",
     "device": "a read or write is at the device (D to C)",
     "flush": "the device empties its write cache (D to C of a flush)",
-    "between": "nothing is at the device: journal, wake-ups, hand-over",
+    "between": "nothing of the call is at the device: journal, wake-ups, hand-over",
     "return": "from the last completion until the call returns",
 }
 SOFTWARE: tuple[Part, ...] = ("fs_in", "queue", "between", "return")

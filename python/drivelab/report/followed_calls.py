@@ -12,6 +12,8 @@ from drivelab.report.numerals import count_text, latency_text, number_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
 
 _TOLD_FROM = 0.05
+# from such a share of a call on it is told that others were at the drive while nothing of it was
+_OTHERS_TOLD_FROM = 0.1
 _TOLD_AT_MOST = 3
 STORY_PROCESSES = 3
 # from such a share of the calls on those are told of whose file nobody knows: starting a program makes a few
@@ -310,7 +312,12 @@ def story(slow: Any, name: str, most: int = STORY_PROCESSES) -> str:
     named = [f"{who} {latency_text(time)}" for who, time in slow.at_drive_ns.items()][:most]
     if more := len(slow.at_drive_ns) - len(named):
         named.append(f"{more} more")
-    return f"{told}; at the drive meanwhile: {names_in_words(named)}" if named else f"{told}; nothing was at the drive"
+    if not named:
+        return f"{told}; nothing was at the drive"
+    told += f"; at the drive meanwhile: {names_in_words(named)}"
+    if slow.others_alone_ns < _OTHERS_TOLD_FROM * slow.latency_ns:
+        return told
+    return f"{told}; others were there for {latency_text(slow.others_alone_ns)} while nothing of it was"
 
 
 def slowest_table(stories: Sequence[str]) -> Table | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from drivelab.analyse.followed_calls import CallSummary, SlowCall
 from drivelab.model.system_calls import FILE_UNKNOWN
-from drivelab.model.trace import PARTS
+from drivelab.model.trace import PART_MEANINGS, PARTS
 from drivelab.report.followed_calls import (
     answer,
     calls_table,
@@ -131,6 +132,13 @@ def test_what_several_threads_waited_together_is_not_set_against_the_time_that_p
     )
 
 
+def test_of_a_slow_call_it_is_told_how_long_others_were_at_the_drive_while_nothing_of_it_was() -> None:
+    slow = slow_call("dd", between=9)
+    assert "others" not in story(replace(slow, others_alone_ns=899_999), "etcd")
+    told = plain(story(replace(slow, others_alone_ns=2_000_000), "etcd"))
+    assert told.endswith("dd 9.00 ms; others were there for 2.00 ms while nothing of it was")
+
+
 def test_how_many_calls_took_longer_than_asked_is_told_with_their_share_of_the_time() -> None:
     slow = [replace(summary("fsync", flush=18_000_000), count=3), replace(summary("write", fs_in=6_000_000), count=1)]
     told = plain(over_words(slow, 5_000_000, 100, 120_000_000, ("fsync", 9_000_000)))
@@ -192,8 +200,13 @@ def test_parts_of_software_are_explained_where_the_table_names_them() -> None:
     (told,) = part_meanings([summary("fsync", device=50, between=50), summary("write", fs_in=9)])
     assert told == (
         "Software is file system, between and return together; file system: from the call until its first bio; "
-        "between: nothing is at the device: journal, wake-ups, hand-over."
+        "between: nothing of the call is at the device: journal, wake-ups, hand-over."
     )
+
+
+def test_the_documentation_says_of_a_part_what_every_result_says() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "explain.md"
+    assert f"| between | {PART_MEANINGS['between']} |" in page.read_text()
 
 
 def test_what_a_reader_has_to_know_of_the_recording_is_told_and_nothing_else() -> None:
