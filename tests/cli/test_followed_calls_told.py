@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from drivelab.cli import main
+from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.trace import OPERATION_NAMES, PARTS
 from drivelab.trace.operations_of_calls import ELSEWHERE
 
@@ -103,6 +104,54 @@ def test_requests_that_a_polling_thread_took_are_told_on_the_first_screen(
     (kept / "followed.json").write_text(json.dumps(record))
     assert words in " ".join(told(capsys, "explain", NAME).split())
     assert words in json.loads(told(capsys, "explain", NAME, "--json"))["remarks"][0]
+
+
+def with_calls_of_other_names(kept: Path, counts: dict[str, int]) -> None:
+    """Some of its writes under other names, each time by less than the name before."""
+    table = pq.read_table(kept / "calls.parquet")
+    rows = table.to_pylist()
+    write = next(row for row in rows if row["call"] == "write")
+    for place, (call, count) in enumerate(counts.items()):
+        longer_ns = 1_000_000 - 100_000 * place
+        one = write | {"call": call, "latency_ns": write["latency_ns"] + longer_ns}
+        rows += [one | {"fs_in_ns": one["fs_in_ns"] + longer_ns}] * count
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), kept / "calls.parquet")
+
+
+def test_rows_that_have_no_room_are_counted_and_one_of_which_calls_are_missing_has(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_calls_of_other_names(kept, dict.fromkeys(("pread64", "pwrite64", "writev", "readv", "fsync", "read"), 9))
+    record = json.loads((kept / "followed.json").read_text())
+    record |= {"left_out": {FILE_UNKNOWN: 3}, "of_unknown_files": {"read": 3}}
+    (kept / "followed.json").write_text(json.dumps(record))
+    lines = told(capsys, "explain", NAME).splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.startswith("call "))
+    assert [line.split()[0] for line in lines[begin + 1 : begin + 6]] == [
+        "fdatasync", "pread64", "pwrite64", "writev", "read",
+    ]  # fmt: skip
+    assert re.match(r"read +9 of 12 ", lines[begin + 5])
+    assert lines[begin + 6] == "and 3 other calls: --details"
+    assert "other call" not in told(capsys, "explain", NAME, "--details")
+
+
+def test_what_is_left_out_is_told_on_a_full_screen_in_place_of_a_slow_call(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_calls_of_other_names(kept, dict.fromkeys(("pread64", "pwrite64", "writev", "readv", "fsync", "read"), 9))
+    record = json.loads((kept / "followed.json").read_text())
+    few = {"left_out": {FILE_UNKNOWN: 1, ELSEWHERE: 4000}, "of_unknown_files": {"read": 1}}
+    (kept / "followed.json").write_text(json.dumps(record | few))
+    assert "Left out" not in " ".join(told(capsys, "explain", NAME).split()).partition("could not be told")[2]
+    much = {"left_out": {FILE_UNKNOWN: 14, ELSEWHERE: 4000, "calls that failed": 7}, "of_unknown_files": {"read": 14}}
+    record |= much | {"elsewhere_ns": 10**12, "elsewhere_path": "/srv/other/log", "command_status": 3}
+    (kept / "followed.json").write_text(json.dumps(record))
+    screen = told(capsys, "explain", NAME)
+    assert len(screen.splitlines()) <= 30
+    whole = " ".join(screen.split())
+    assert "Left out: 14 reads and writes whose file could not be told" in whole
+    assert "Those whose file could not be told: 14 read." in whole
+    assert 1 <= whole.count("at the drive meanwhile") < 3
 
 
 def test_the_program_that_made_most_of_the_calls_is_named_and_not_one_that_started_it(

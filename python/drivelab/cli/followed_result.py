@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from drivelab.analyse.followed_calls import SlowCall, neighbour
 from drivelab.answers.followed import FollowedAnswer
+from drivelab.model.names import counted
 from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.report.content import TracedCombination
 from drivelab.report.figures.waterfall import waterfall
@@ -26,6 +27,7 @@ from drivelab.report.followed_calls import (
     part_meanings,
     program_words,
     recorded_words,
+    shown_calls,
     slowest_table,
     story,
 )
@@ -170,26 +172,40 @@ def print_followed(found: FollowedAnswer, directory: Path, page: Path | None, *,
     """Print it, as much as has room on a screen or all of it."""
     console = make_console()
     width, plain = console.width, not console.encoding.startswith("utf")
-    lines = [line for sentence in _first(found) for line in wrapped(sentence, width, plain)] + [""]
-    summaries = found.summaries if details else found.summaries[:_CALLS_IN_TERMINAL]
+
+    def in_lines(texts: Iterable[str]) -> list[list[str]]:
+        return [wrapped(text, width, plain) for text in texts]
+
+    lines = [*chain.from_iterable(in_lines(_first(found))), ""]
+    summaries = found.summaries if details else shown_calls(found.summaries, _CALLS_IN_TERMINAL)
     table = calls_table(summaries, is_whole=found.recorded_share == 1)
     lines += _table_within(table, width, plain) if summaries else []
-    meanings = part_meanings(found.summaries, found.record.conduct.layers)
-    lines += [line for meaning in meanings for line in wrapped(meaning, width, plain)]
-    lines.append("")
-    told = (*recording_words(found.record.calls_trace), *_meanwhile(found), *_left_out(found, details=details))
-    remarks = [wrapped(remark, width, plain) for remark in told]
-    whole = (wrapped(text, width, plain) for text in _stories(found))
-    stories = ["", *chain.from_iterable(whole if details else _short_stories(found, width, plain)), ""]
-    # two more lines say where all of it is
-    room = _SCREEN_LINES - len(lines) - len(stories) - 2
-    lines += chain.from_iterable(remarks if details else _within(remarks, room))
-    told_lines = ["", *lines, *stories]
+    if folded := len(found.summaries) - len(summaries):
+        lines.append(f"and {counted(folded, 'other call')}: --details")
+    lines += [*chain.from_iterable(in_lines(part_meanings(summaries, found.record.conduct.layers))), ""]
+    needed, others = map(in_lines, _remarks(found, details=details))
+    lines += chain.from_iterable(needed)
+    # two more lines say where all of it is, and two are empty
+    room = _SCREEN_LINES - len(lines) - 4
+    stories = in_lines(_stories(found)) if details else list(_short_stories(found, width, plain))
+    if not details:
+        stories = [*stories[:1], *_within(stories[1:], room - sum(map(len, stories[:1])))]
+    room -= sum(map(len, stories))
+    lines += chain.from_iterable(others if details else _within(others, room))
+    told_lines = ["", *lines, "", *chain.from_iterable(stories), ""]
     # what has nothing to tell leaves no empty line
     print("\n".join(line for before, line in pairwise(told_lines) if line or before))
     if page is not None:
         print(f"report: {page}")
     print(f"calls:  {directory / CALLS}")
+
+
+def _remarks(found: FollowedAnswer, *, details: bool) -> tuple[list[str], list[str]]:
+    """What is told in any case, since numbers are missing or not what they seem, and what has to have room."""
+    left_out = _left_out(found, details=details)
+    is_needed = is_told_of_unknown(found.record.left_out.get(FILE_UNKNOWN, 0), found.every.count)
+    needed = [*recording_words(found.record.calls_trace), *left_out * is_needed]
+    return needed, [*_meanwhile(found), *left_out * (not is_needed)]
 
 
 def _within(remarks: Sequence[list[str]], room: int) -> Iterator[list[str]]:

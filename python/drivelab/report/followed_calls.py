@@ -142,6 +142,13 @@ def _slow_end(main: Summary) -> str:
     return f"at most {latency_text(main.slowest_ns)}" if main.p99_ns is None else f"{latency_text(main.p99_ns)} at p99"
 
 
+def shown_calls(summaries: Sequence[Summary], most: int) -> Sequence[Summary]:
+    """So many that took most time; those of which some are missing in any case."""
+    incomplete = sum(map(_has_unknown, summaries[most:]))
+    first = summaries[: max(0, most - incomplete)]
+    return [*first, *(one for one in summaries[len(first) :] if _has_unknown(one))]
+
+
 def program_words(by_program: Mapping[str, Sequence[Summary]]) -> str:
     """Which of several programs waited for what; empty for one alone.
 

@@ -16,6 +16,7 @@ from drivelab.report.followed_calls import (
     calls_table,
     over_words,
     part_meanings,
+    shown_calls,
     story,
 )
 from drivelab.report.followed_remarks import left_out_lines, neighbour_words, processor_words, recording_words
@@ -59,6 +60,14 @@ def test_few_calls_have_a_bound_in_place_of_a_p99() -> None:
     (row,) = calls_table([few]).rows
     assert [plain(cell.text) for cell in row[3:6]] == ["1.00 ms", "≥ 4.00 ms", "9.00 ms"]
     assert "took 1.00 ms at the median, at most 9.00 ms: 100 % flush." in plain(answer("etcd", [few]))
+
+
+def test_a_row_of_which_calls_are_missing_is_never_folded() -> None:
+    calls = [summary(name, fs_in=9 - place) for place, name in enumerate("abcdefg")]
+    assert [one.call for one in shown_calls(calls, 5)] == ["a", "b", "c", "d", "e"]
+    calls[5] = replace(calls[5], count=235, of_unknown_files=21)
+    assert [one.call for one in shown_calls(calls, 5)] == ["a", "b", "c", "d", "f"]
+    assert shown_calls(calls[:3], 5) == calls[:3]
 
 
 def test_a_sync_that_took_less_than_others_is_not_what_the_program_waited_for() -> None:
