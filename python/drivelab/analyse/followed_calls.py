@@ -120,23 +120,25 @@ def call_summaries(
     for call in pc.unique(operations["call"]).to_pylist():
         rows = told.filter(pc.equal(operations["call"], call))
         latency = _column(rows, "latency_ns")
-        p50, p99 = np.quantile(latency, [0.5, 0.99], method="inverted_cdf")
-        is_carried = latency.size >= P99_FROM
-        at_least = None if is_carried else _p99_at_least(latency, float(p50))
+        p50, p99, at_least = median_and_p99(latency)
         rate = latency.size * 1e9 / max(1, duration_ns)
         parts: dict[Part, int] = {part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}
         if in_layers := int(layers_of(rows).sum()):
             parts[LAYERS] = in_layers
-        times = float(p50), float(p99) if is_carried else None, float(latency.max()), int(latency.sum())
+        times = p50, p99, float(latency.max()), int(latency.sum())
         unknown = (of_unknown_files or {}).get(call, 0)
         found.append(CallSummary(call, latency.size, rate, *times, parts, unknown, at_least))
     return tuple(sorted(found, key=lambda one: -one.time_ns))
 
 
-def _p99_at_least(latency: Integers, p50_ns: float) -> float:
+def median_and_p99(latency: Integers) -> tuple[float, float | None, float | None]:
+    """Median and 99 % quantile of some latencies (nearest rank); of too few None for that, and a bound of it."""
+    p50, p99 = map(float, np.quantile(latency, [0.5, 0.99], method="inverted_cdf"))
+    if latency.size >= P99_FROM:
+        return p50, p99, None
     low = quantile_estimate_from_series(latency.astype(np.float64), 0.99).low
     # a few that drift bound it by less than the median beside it
-    return max(p50_ns, low or 0.0)
+    return p50, None, max(p50, low or 0.0)
 
 
 def at_drive(

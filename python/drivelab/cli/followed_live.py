@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from drivelab.report.followed_calls import p99_text
 from drivelab.report.numerals import count_text, latency_text, number_text
 from drivelab.report.terminal.wrapped import fitted, table_lines
 from drivelab.run.following.live import LiveLook
@@ -21,7 +22,9 @@ def live_lines(look: LiveLook, width: int, *, plain: bool) -> list[str]:
         (
             one.call,
             number_text(one.per_second),
-            *map(latency_text, (one.p50_ns, one.p99_ns, one.slowest_ns)),
+            latency_text(one.p50_ns),
+            p99_text(one.p99_ns, one.p99_at_least_ns),
+            latency_text(one.slowest_ns),
             f"{100 * one.time_share:.0f} %",
         )
         for one in look.calls[:_CALLS]

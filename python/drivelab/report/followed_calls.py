@@ -215,8 +215,13 @@ def _numbers(one: Summary) -> list[str]:
     rate, slowest = number_text(one.per_second), latency_text(one.slowest_ns)
     if one.count < one.of_unknown_files:
         return [_counted(one), f"≥ {rate}", "unknown", "unknown", f"≥ {slowest}"]
-    p99 = f"≥ {latency_text(one.p99_at_least_ns or 0.0)}" if one.p99_ns is None else latency_text(one.p99_ns)
+    p99 = p99_text(one.p99_ns, one.p99_at_least_ns)
     return [_counted(one), rate, latency_text(one.p50_ns), p99, slowest]
+
+
+def p99_text(p99_ns: float | None, at_least_ns: float | None) -> str:
+    """A 99 % quantile, or what bounds that of too few calls: ``≥ 9.30 ms``."""
+    return f"≥ {latency_text(at_least_ns or 0.0)}" if p99_ns is None else latency_text(p99_ns)
 
 
 def _shares(parts_ns: Mapping[Part, int]) -> str:

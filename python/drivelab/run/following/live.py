@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from drivelab.analyse.followed_calls import median_and_p99
 from drivelab.model.system_calls import ENTER_RING, READS, SUBMIT_AIO, SYNCS, WRITES, call_numbers
 from drivelab.run.following.open_files import OpenFiles
 from drivelab.run.following.recorded_calls import CallsTrace
@@ -32,8 +33,10 @@ class LiveCall:
         Its name.
     per_second : float
         How many in a second.
-    p50_ns, p99_ns, slowest_ns : float
+    p50_ns, slowest_ns : float
         Of the latency (nearest rank).
+    p99_ns, p99_at_least_ns : float or None
+        The same of its 99 % quantile; of too few calls there is only a bound of it.
     time_share : float
         Time spent in it over the time that passed; several threads together can be above 1.
     """
@@ -41,7 +44,8 @@ class LiveCall:
     call: str
     per_second: float
     p50_ns: float
-    p99_ns: float
+    p99_ns: float | None
+    p99_at_least_ns: float | None
     slowest_ns: float
     time_share: float
 
@@ -128,8 +132,6 @@ class LiveCalls:
 
 
 def _live_call(call: str, latency: Latencies, window_ns: int) -> LiveCall:
-    p50, p99 = np.quantile(latency, [0.5, 0.99], method="inverted_cdf")
     per_second = latency.size * 1e9 / max(1, window_ns)
-    return LiveCall(
-        call, per_second, float(p50), float(p99), float(latency.max()), float(latency.sum()) / max(1, window_ns)
-    )
+    time_share = float(latency.sum()) / max(1, window_ns)
+    return LiveCall(call, per_second, *median_and_p99(latency), float(latency.max()), time_share)
