@@ -11,13 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from drivelab.analyse.quantile import quantile_estimate_from_series
+from drivelab.analyse.quantile import is_carried, quantile_estimate_from_series
 from drivelab.model.layer_times import layers_of
 from drivelab.model.trace import LAYERS, PARTS, Part
 
 Integers = NDArray[np.int64]
-# of fewer calls the slowest one is all that p99 could be
-P99_FROM = 100
 OWN = "the program itself"
 _KERNEL_WORKER = "kworker"
 # how all work of such threads is called ends so, whatever it is
@@ -36,7 +34,7 @@ class CallSummary:
     p50_ns, slowest_ns : float
         Of the latency, as seen in the sample.
     p99_ns, p99_at_least_ns : float or None
-        The same of its 99 % quantile; of fewer than `P99_FROM` calls there is only a bound of it.
+        The same of its 99 % quantile; of calls that do not carry it (`is_carried`) there is only a bound.
     time_ns : int
         How long all of them took together.
     parts_ns : mapping of Part to int
@@ -134,7 +132,7 @@ def call_summaries(
 def median_and_p99(latency: Integers) -> tuple[float, float | None, float | None]:
     """Median and 99 % quantile of some latencies (nearest rank); of too few None for that, and a bound of it."""
     p50, p99 = map(float, np.quantile(latency, [0.5, 0.99], method="inverted_cdf"))
-    if latency.size >= P99_FROM:
+    if is_carried(0.99, latency.size):
         return p50, p99, None
     low = quantile_estimate_from_series(latency.astype(np.float64), 0.99).low
     # a few that drift bound it by less than the median beside it
