@@ -76,6 +76,7 @@ def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
         hosts=_worst_first(one for found in wholes for one in found.slow),
         always_hosts=_worst_first(one for found in (*wholes, *drives) for one in found.always),
         odd_drives=_worst_first(one for found in drives for one in found.odd),
+        odd_hosts=_worst_first(one for found in wholes for one in found.odd),
         odd_by_chance=ALARMS_PER_1000_DATES / 1000 * dates,
         unjudged=tuple(one for found in drives for one in found.unjudged),
         hosts_unjudged=tuple(one for found in wholes for one in found.unjudged),
@@ -199,7 +200,11 @@ def _in_place(drives: list[Found], wholes: list[Found], elsewhere: Found, alone:
         for found in drives
     ]
     wholes = [
-        replace(found, slow=tuple(one for one in found.slow if (one.cluster, one.role, one.host) not in kinds))
+        replace(
+            found,
+            slow=tuple(one for one in found.slow if (one.cluster, one.role, one.host) not in kinds),
+            odd=tuple(one for one in found.odd if (one.cluster, one.role, one.host) not in kinds),
+        )
         for found in wholes
     ]
     found = replace(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from drivelab.analyse.fleet_course import course_of
 from drivelab.analyse.fleet_excess import above_others, load_curve, logarithm
 from drivelab.analyse.fleet_spans import slow_rows
 from drivelab.analyse.fleet_usual import Dates, dates_of
@@ -21,11 +22,9 @@ from drivelab.analyse.fleet_windows import (
     thresholds,
     usual_step_s,
 )
-from drivelab.analyse.quantile import quantile_estimate_from_series
 from drivelab.model.fleet import HostSeries, Singles, SlowOne, Span, Unjudged
 
 Flags = npt.NDArray[np.bool_]
-_PLAIN_SAMPLES = 20_000
 _ALWAYS_SHARE = 0.6
 # slow until so many samples before its last one is slow still
 _END_STEPS = 8
@@ -132,10 +131,8 @@ def _slow_one(
     inside = np.zeros(len(excess), dtype=bool)
     for piece in pieces:
         inside[piece.rows] = True
-    values = np.exp(excess[inside].astype(np.float64))
-    step = max(1, len(values) // _PLAIN_SAMPLES)
-    found = quantile_estimate_from_series(values[::step], 0.5, "1")
     step_s = usual_step_s(series.time_s)
+    course = course_of(series.time_s[inside], excess[inside].astype(np.float64), step_s)
     edges_s = [(int(series.time_s[piece.rows[0]]), int(series.time_s[piece.rows[-1]])) for piece in pieces]
     spans = tuple(Span(*edge_s, piece.told_count * step_s) for edge_s, piece in zip(edges_s, pieces, strict=True))
     first_s, last_s = (int(series.time_s[row]) for row in np.flatnonzero(known)[[0, -1]])
@@ -145,9 +142,10 @@ def _slow_one(
         host=host,
         drive=drive,
         role=series.roles[column],
-        ratio=float(np.median(values)),
-        ratio_low=found.low if found.low is not None else float(values.min()),
-        ratio_high=found.high if found.high is not None else float(values.max()),
+        ratio=course.ratio,
+        ratio_low=course.low,
+        ratio_high=course.high,
+        worsening=course.worsening,
         share=float(inside.sum() / known.sum()),
         spans=spans,
         days=_days(series, excess, inside),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -18,6 +19,8 @@ Severity = Literal["extreme", "high", "moderate", "low", "minor"]
 _RECURRING_MIN, _RECOVERED_GAPS = 3, 2
 # hosts became slower as a whole, but for so many drives
 _AGAINST_SHARE = 0.1
+# what stands out and is made by chance less often than that is told first
+_UNEXPLAINED_CHANCE = 0.05
 # how far a day is slowed down, and what it counts
 SEVERITIES: Mapping[Severity, tuple[float, int]] = {
     "extreme": (5.0, 100),
@@ -80,6 +83,25 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Worsening:
+    """How a slow drive or host became slower still.
+
+    Attributes
+    ----------
+    since_s : int
+        Seconds since 1970 (UTC) of the first slower sample; where it comes gradually, of the middle of the change.
+    before_ratio : float
+        What it took over what its peers took before; where it comes gradually, at first.
+    is_at_once : bool
+        Whether it is one step.
+    """
+
+    since_s: int
+    before_ratio: float
+    is_at_once: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SlowOne:
     """A drive, or a host as a whole, that is slower than its peers under the same load.
 
@@ -90,7 +112,10 @@ class SlowOne:
     role : str
         Model or role, where it is told.
     ratio, ratio_low, ratio_high : float
-        What it takes over what its peers take while it is slow: the median, and its 95 % interval.
+        What it takes over what its peers take in the last hours in which it is slow: the median, and its 95 %
+        interval.
+    worsening : Worsening or None
+        How it came to that, where it took less while it was slow before.
     share : float
         Part of its samples that lies in such times.
     spans : tuple of Span
@@ -120,6 +145,7 @@ class SlowOne:
     ratio: float
     ratio_low: float
     ratio_high: float
+    worsening: Worsening | None
     share: float
     spans: tuple[Span, ...]
     days: Mapping[str, float]
@@ -283,10 +309,10 @@ class FleetAnswer:
         The slow ones, the worst first; those that have recovered come after those that are slow.
     always_hosts : tuple of SlowOne
         Hosts slower than the others on all of many dates: slow, or of other hardware.
-    odd_drives : tuple of SlowOne
-        Drives that were slower than chance makes on hardly a date, and about as many as it makes of so many dates.
+    odd_drives, odd_hosts : tuple of SlowOne
+        Those that were slower than chance makes on hardly a date, and are not slow for sure.
     odd_by_chance : float
-        How many of these chance alone makes, about.
+        How many of these drives chance alone makes, about.
     unjudged, hosts_unjudged : tuple of Unjudged
         Drives that have too few peers or samples; hosts likewise.
     silent : tuple of SilentDrive
@@ -308,6 +334,7 @@ class FleetAnswer:
     hosts: tuple[SlowOne, ...]
     always_hosts: tuple[SlowOne, ...]
     odd_drives: tuple[SlowOne, ...]
+    odd_hosts: tuple[SlowOne, ...]
     odd_by_chance: float
     unjudged: tuple[Unjudged, ...]
     hosts_unjudged: tuple[Unjudged, ...]
@@ -320,9 +347,24 @@ class FleetAnswer:
         """Drives that could be compared with others."""
         return self.drive_count - len(self.unjudged)
 
+    @property
+    def unexplained(self) -> tuple[SlowOne, ...]:
+        """Those that stand out to the end, where chance makes so many of a fleet once in twenty times at most."""
+        found: list[SlowOne] = []
+        for odd, count in ((self.odd_drives, self.drive_count), (self.odd_hosts, self.host_count)):
+            lasting = [one for one in odd if one.is_still_slow]
+            by_chance = self.odd_by_chance / max(self.drive_dates, 1) * count
+            found += lasting if _at_least(len(lasting), by_chance) < _UNEXPLAINED_CHANCE else []
+        return tuple(found)
+
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         plain = asdict(replace(self, changes=())) | {"changes": [one.to_json() for one in self.changes]}
-        for name in ("drives", "hosts", "always_hosts", "odd_drives"):
+        for name in ("drives", "hosts", "always_hosts", "odd_drives", "odd_hosts"):
             plain[name] = [one.to_json() for one in getattr(self, name)]
         return plain | {"judged_drive_count": self.judged_drive_count}
+
+
+def _at_least(count: int, expected: float) -> float:
+    """How likely chance makes so many or more of what comes so often on average, each by itself (Poisson)."""
+    return 1 - sum(math.exp(-expected) * expected**fewer / math.factorial(fewer) for fewer in range(count))

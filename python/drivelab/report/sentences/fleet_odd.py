@@ -35,21 +35,26 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
     drives, were = (in_number(answer.drive_count, word) for word in ("drive", "were"))
     judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
     which = "No other drive" if told else "No drive"
-    none = f"{which} stays slower than its peers: {judged}{answer.drive_count:,} {drives} {were} compared"
+    unexplained = _unexplained_words(answer, has_cluster=has_cluster)
+    none = f"{which} {unexplained or 'stays slower than its peers'}: "
+    none += f"{judged}{answer.drive_count:,} {drives} {were} compared"
     return ". ".join([*told, "; ".join([none, *stopped])]) + "."
 
 
 def _change_words(answer: FleetAnswer, change: CommonChange) -> str:
     """Which drives or hosts became slower together, when, and by what."""
     count, hosts, of_cluster = len(change.ratios), change.by_host, f" of {change.cluster}" if change.cluster else ""
+    # where there are drives of other models, too, it is said which these are
+    of_model = f" of model {change.role}" if change.role and change.drive_count < answer.drive_count else ""
     if change.is_of_hosts and len(change.whole_hosts) == len(change.drive_counts):
         share = "All" if count == change.drive_count else f"{count:,} of"
-        who, names = f"{share} {change.drive_count:,} drives{of_cluster} in {len(hosts)} hosts", "they"
+        who, names = f"{share} {change.drive_count:,} drives{of_model}{of_cluster} in {len(hosts)} hosts", "they"
     elif change.is_of_hosts:
-        who = f"{len(change.whole_hosts):,} of {len(change.drive_counts):,} hosts{of_cluster}"
+        which = f"The drives{of_model} in " if of_model else ""
+        who = f"{which}{len(change.whole_hosts):,} of {len(change.drive_counts):,} hosts{of_cluster}"
         names = some_in_words(change.whole_hosts)
     else:
-        who = f"{count:,} of {change.drive_count:,} drives{of_cluster} in {len(hosts)} hosts"
+        who = f"{count:,} of {change.drive_count:,} drives{of_model}{of_cluster} in {len(hosts)} hosts"
         host, drives = next(iter(hosts.items()))
         where = "of each of them" if set(hosts.values()) == {drives} else f"of {host}, and others of the other hosts,"
         names = f"{some_in_words(drives)} {where}"
@@ -80,8 +85,21 @@ def _drives_words(answer: FleetAnswer, has_recovered: bool, *, has_cluster: bool
     loads = "for the same load" if answer.has_load else "whatever their loads"
     take = "took" if has_recovered else "takes"
     peers = "the drives of other hosts" if worst.are_peers_elsewhere else "the other drives of its host"
-    told = f"{name} {take} {times_words(worst.ratio)} what {peers} {take.rstrip('s')} {loads}, "
-    return f"{of} {verb}{':' if count == 1 else ', the worst:'} {told}{_time_words(worst)}{_only_words(worst)}"
+    told = f"{name} {take} {times_words(worst.ratio)} what {peers} {take.rstrip('s')} {loads}, {_time_words(worst)}"
+    return f"{of} {verb}{':' if count == 1 else ', the worst:'} {told}{worse_words(worst)}{_only_words(worst)}"
+
+
+def _unexplained_words(answer: FleetAnswer, *, has_cluster: bool) -> str:
+    """The worst of what stands out to the end and is hardly made by chance, though it is not slow for sure."""
+    if not answer.unexplained:
+        return ""
+    worst, more = answer.unexplained[0], len(answer.unexplained) - 1
+    name = host_name(worst, has_cluster=has_cluster)
+    who = f"{worst.drive} of {name}" if worst.drive else f"host {name} as a whole"
+    return (
+        f"is slow for sure, but {who}{f' (and {more} more)' if more else ''} takes {times_words(worst.ratio)} what its "
+        f"peers take since {when_words(worst.spans[-1].since_s)}, which chance hardly makes"
+    )
 
 
 def _only_words(one: SlowOne) -> str:
@@ -98,7 +116,7 @@ def _hosts_words(answer: FleetAnswer, has_recovered: bool, *, has_cluster: bool)
     return (
         f"Host {host_name(worst, has_cluster=has_cluster)}{more} as a whole {verb} "
         f"{_slow_words(answer, 1, has_recovered)}: {times_words(worst.ratio)} what it {should} beside the other hosts, "
-        f"{_time_words(worst)}"
+        f"{_time_words(worst)}{worse_words(worst)}"
     )
 
 
@@ -120,6 +138,17 @@ def _time_words(one: SlowOne) -> str:
         return f"from {when_words(first.since_s)} to {until_words(one)}{_recovered_words(one)}"
     since = f"since {'its first sample, ' if one.is_from_the_start else ''}{when_words(first.since_s)}"
     return f"{since} (first told after {first.told_after_s} s of data)" if one.drive else since
+
+
+def worse_words(one: SlowOne) -> str:
+    """How it came to what it takes now; nothing of what always took as much, or has recovered."""
+    worse = one.worsening
+    if worse is None or one.has_recovered:
+        return ""
+    if not worse.is_at_once:
+        return f"; it has been getting worse, from {times_words(worse.before_ratio)} at first"
+    when = _until_words(when_words(one.spans[-1].since_s), worse.since_s)
+    return f"; it got worse at {when}, from {times_words(worse.before_ratio)} before"
 
 
 def _recovered_words(one: SlowOne) -> str:

@@ -9,7 +9,14 @@ from itertools import groupby
 from drivelab.model.fleet import FleetAnswer, SlowOne, Span
 from drivelab.model.names import counted, in_number
 from drivelab.model.units import format_percent, format_wait_ns
-from drivelab.report.sentences.fleet_odd import answer_sentence, host_name, times_words, until_words, when_words
+from drivelab.report.sentences.fleet_odd import (
+    answer_sentence,
+    host_name,
+    times_words,
+    until_words,
+    when_words,
+    worse_words,
+)
 from drivelab.report.terminal.wrapped import WIDTH, table_lines, wrapped
 
 _ROWS_MAX = 8
@@ -77,10 +84,13 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
             f"of {_name_of_worst(answer)}: {_severity_words(answer)}"
         )
     if answer.odd_drives:
+        more = " more" if answer.drives else ""
         yield (
-            f"{len(answer.odd_drives)} more stood out for a while; chance alone makes about "
-            f"{answer.odd_by_chance:.0f} of them in {answer.drive_dates:,} dates of drives: --details"
+            f"{counted(len(answer.odd_drives), 'drive')}{more} stood out for a while; chance alone makes "
+            f"{_by_chance_words(answer)} in {answer.drive_dates:,} dates of drives: --details"
         )
+    if answer.odd_hosts:
+        yield f"{counted(len(answer.odd_hosts), 'host')} stood out as a whole for a while: --details"
     everywhere = [
         name for name, count in Counter(one.drive for one in answer.drives).items() if count > answer.host_count / 2
     ]
@@ -115,6 +125,12 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
     )
 
 
+def _by_chance_words(answer: FleetAnswer) -> str:
+    """How many stand out by chance alone."""
+    by_chance = answer.odd_by_chance
+    return f"about {by_chance:.0f} of them" if by_chance >= 1 else f"one in about {1 / by_chance:,.0f} such fleets"
+
+
 def _name_of_worst(answer: FleetAnswer) -> str:
     worst = (*answer.drives, *answer.hosts)[0]
     return worst.drive or worst.host
@@ -145,7 +161,8 @@ def _some(names: Sequence[str]) -> str:
 
 def _details(answer: FleetAnswer) -> Iterator[str]:
     """All spans and dates, what was odd, and everything that could not be judged."""
-    kinds = {"slow": (*answer.drives, *answer.hosts), "stood out": answer.odd_drives, "always": answer.always_hosts}
+    kinds = {"slow": (*answer.drives, *answer.hosts), "always": answer.always_hosts}
+    kinds["stood out"] = (*answer.odd_drives, *answer.odd_hosts)
     for kind, found in kinds.items():
         for one in found:
             name = (
@@ -153,10 +170,14 @@ def _details(answer: FleetAnswer) -> Iterator[str]:
                 if one.drive
                 else f"host {host_name(one, has_cluster=True)}"
             )
-            times = counted(len(one.spans), "time")
+            times = f"{counted(len(one.spans), 'time')}{worse_words(one)}"
             yield f"{kind}: {name}{f' ({one.role})' if one.role else ''}, {times_words(one.ratio)}, {times}"
             yield f"  {'; '.join(_span_words(span) for span in one.spans)}"
             yield f"  {', '.join(f'{date} {times_words(slowdown)}' for date, slowdown in one.days.items())}"
+    for change in answer.changes:
+        yield f"slower together{f': model {change.role}' if change.role else ''}, {times_words(change.ratio)}"
+        yield f"  {when_words(change.since_s)} to {when_words(change.until_s)}"
+        yield "  " + "; ".join(f"{', '.join(drives)} of {host}" for host, drives in change.by_host.items())
     for left in (*answer.unjudged, *answer.hosts_unjudged):
         name = host_name(left, has_cluster=True)
         yield f"cannot be judged: {f'{left.drive} of ' if left.drive else ''}{name}: {left.why}"
