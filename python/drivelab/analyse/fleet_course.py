@@ -59,16 +59,19 @@ def course_of(time_s: Seconds, excess: Floats, step_s: int) -> Course:
         The usual time between two samples.
     """
     rise = _rise(excess, max(_BLOCK_SAMPLES_MIN, _BLOCK_S // step_s, len(excess) // _BLOCKS_MAX))
-    # before a step it took something else
-    since = excess[rise.place :] if rise and rise.is_at_once else excess
     is_gradual = rise is not None and not rise.is_at_once
     recent_s = WINDOWS[-1].length_s // (_GRADUAL_SHARE if is_gradual else 1)
     count = max(_RECENT_SAMPLES_MIN, recent_s // step_s)
-    ratio, low, high = _ratio(since[-count:], is_gradual)
-    while high > _WIDTH_MAX * low and count < len(since):
+    if rise and rise.is_at_once:
+        # before the step it took something else
+        count = min(count, len(excess) - rise.place)
+    ratio, low, high = _ratio(excess[-count:], is_gradual)
+    while high > _WIDTH_MAX * low and count < len(excess):
         count *= 2
-        ratio, low, high = _ratio(since[-count:], is_gradual)
-    worse = Worsening(int(time_s[rise.place]), math.exp(rise.before), rise.is_at_once) if rise else None
+        ratio, low, high = _ratio(excess[-count:], is_gradual)
+    # a step is none where what follows it tells no ratio
+    is_told = rise is not None and (is_gradual or count <= len(excess) - rise.place)
+    worse = Worsening(int(time_s[rise.place]), math.exp(rise.before), rise.is_at_once) if rise and is_told else None
     return Course(ratio, low, high, worse)
 
 

@@ -181,3 +181,13 @@ def test_a_healthy_fleet_stays_so_in_the_first_sentence(step_s: int, wander: flo
         fleet = Fleet(hosts=6, drives=8, dates=1, hours=12.0, step_s=step_s, spread=0.01, wander=wander)
         answer = judge_fleet(fleet.made(300 + seed))
         assert answer_sentence(answer) == "No drive stays slower than its peers: all 48 drives were compared."
+
+
+@pytest.mark.parametrize("seed", [1, 4, 5, 8, 9])
+def test_a_drive_whose_last_samples_scatter_widely_is_slow_by_those_before(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    swing = 0.6 * np.sin(np.arange(30) / 30 * 3 * np.pi)
+    excess = np.concatenate([0.3 + random.normal(0, 0.1, 200), 0.9 + swing + random.normal(0, 0.5, 30)])
+    course = course_of(BEGIN_S + 300 * np.arange(230), excess, 300)
+    assert 1.3 < course.low < course.ratio < 1.5
+    assert course.worsening is None
