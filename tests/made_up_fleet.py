@@ -41,6 +41,8 @@ class MadeUpDrive:
     name: str = "nvme0n1"
     tags: Mapping[str, str] = field(default_factory=dict)
     slowness: float = 1.0
+    # standard deviation of the logarithm from run to run
+    scatter: float = 0.005
 
 
 def made_up_drives(
@@ -92,7 +94,7 @@ def write_fleet(
             directory.mkdir(parents=True)
             (directory / "run.json").write_text(json.dumps(document))
             factors = drive.slowness * np.exp(
-                0.005 * random.standard_normal() + 0.005 * random.standard_normal(len(trials))
+                drive.scatter * random.standard_normal() + 0.005 * random.standard_normal(len(trials))
             )
             table = _scaled(trials, factors, document["targets"][0]["label"])
             pq.write_table(table, directory / "trials.parquet")  # type: ignore[no-untyped-call]

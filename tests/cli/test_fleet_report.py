@@ -89,6 +89,33 @@ def test_several_runs_of_each_drive_tell_what_changes_from_run_to_run(
     assert "Left out: 1 run that cannot be read: damaged: " in told
 
 
+def test_drives_whose_runs_scatter_widely_are_not_called_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_fleet(tmp_path, [replace(one, scatter=1.2) for one in made_up_drives(6)], runs_each=3)
+    told = report_of(tmp_path, capsys)
+    would = r"(only a difference of more than a factor of \d+\.\d|not even a hundredfold difference) would have shown\."
+    assert re.match(rf"6 drives cannot be told apart: runs of one scatter by \d{{3}} %; {would}", told), told
+    assert "alike" not in told
+
+
+def test_of_one_drive_whose_runs_scatter_widely_it_is_said_that_it_cannot_be_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drives = [replace(one, scatter=1.2 if place == 3 else one.scatter) for place, one in enumerate(made_up_drives(12))]
+    write_fleet(tmp_path, drives, runs_each=3)
+    first = report_of(tmp_path, capsys).split(". ")[0]
+    assert first.startswith("11 of 12 drives are alike (")
+    assert re.search(r"; of 1 more that cannot be told: .* would have shown$", first)
+
+
+def test_drives_that_differ_widely_are_not_called_alike_because_they_are_few(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_fleet(tmp_path, [replace(one, slowness=1.6**place) for place, one in enumerate(made_up_drives(4))])
+    assert report_of(tmp_path, capsys).startswith("Whether 4 drives are alike cannot be told: ")
+
+
 def test_factors_that_go_together_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drives = [
         replace(one, firmware="B7", slowness=one.slowness * 1.2, tags={"rack": "r07"})

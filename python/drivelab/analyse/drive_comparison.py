@@ -81,7 +81,8 @@ def compare_drives(found: FleetNumbers) -> FleetAnswerOfRuns:
         values = {name: value for name, value in drive_medians(number).items() if name not in left_out[number.key]}
         first[number.key] = _explained(number.key, values, drives, factors)
     odd = {one.drive for one in apart}
-    lead = [abs(one.ratio - 1) for one in held if one.key == numbers[0].key and one.distance.drive not in odd]
+    lead = [one for one in held if one.key == numbers[0].key and one.distance.drive not in odd]
+    unknown = [one.distance.shown_ratio(len(held)) for one in lead if not one.distance.is_alike]
     return FleetAnswerOfRuns(
         drives=found.drives,
         spreads=tuple(spreads[number.key] for number in numbers),
@@ -89,7 +90,9 @@ def compare_drives(found: FleetNumbers) -> FleetAnswerOfRuns:
         explained=tuple(first[number.key] for number in numbers),
         comparison_count=len(held),
         judged_count=len({one.distance.drive for one in held}),
-        alike_ratio=max(lead, default=None),
+        alike_ratio=max((abs(one.ratio - 1) for one in lead if one.distance.is_alike), default=None),
+        unknown_count=len(unknown),
+        shown_ratio=max(unknown, default=None),
         notes=found.notes,
         alone_count=found.alone_count,
         numberless=found.numberless,

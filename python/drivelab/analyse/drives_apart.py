@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from drivelab.analyse.drive_spread import robust_deviation
-from drivelab.model.distributions import two_sided_p
+from drivelab.model.distributions import student_t, two_sided_p
+from drivelab.model.drive_values import ALIKE_SHARE_MAX, SIGNIFICANCE
 
 # of one kind, the drive itself among them
 PEERS_MIN = 4
@@ -30,12 +31,35 @@ _LEFT_MIN = 5
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far a drive is from its peers: the logarithm of the ratio to their median, and its p-value by itself."""
+    """How far a drive is from its peers.
+
+    Attributes
+    ----------
+    log_ratio : float
+        The logarithm of the ratio to their median.
+    p_value : float
+        By itself.
+    error, own_error : float
+        Standard error of the logarithm: among such drives, and of this one by its repeats alone.
+    """
 
     drive: str
     log_ratio: float
     p_value: float
     peer_count: int
+    error: float
+    own_error: float
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether the drive is known to lie near its peers: with twice its own error, too."""
+        return abs(self.log_ratio) + 2 * self.own_error <= math.log1p(ALIKE_SHARE_MAX)
+
+    def shown_ratio(self, comparison_count: int) -> float:
+        """The smallest ratio, above 1, that would have shown among so many comparisons."""
+        return max(
+            RATIO_MIN, math.exp(self.error * student_t(self.peer_count - 1, SIGNIFICANCE / comparison_count / 2))
+        )
 
 
 def distances(values: Mapping[str, float], errors: Mapping[str, float]) -> list[Distance]:
@@ -62,8 +86,10 @@ def distances(values: Mapping[str, float], errors: Mapping[str, float]) -> list[
     # a median of n normal values is off by the root of pi / 2n
     error = np.sqrt(scale**2 * (1 + math.pi / (2 * count)) + noisier)
     return [
-        Distance(name, float(far), two_sided_p(float(far), float(off), int(peers) - 1), int(peers))
-        for name, far, off, peers in zip(values, logs - middle, error, count, strict=True)
+        Distance(
+            name, float(far), two_sided_p(float(far), float(off), int(peers) - 1), int(peers), float(off), float(its)
+        )
+        for name, far, off, peers, its in zip(values, logs - middle, error, count, own, strict=True)
     ]
 
 

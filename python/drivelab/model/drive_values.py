@@ -11,6 +11,8 @@ from drivelab.model.plain import Plain
 MODEL, FIRMWARE, HOST = "model", "firmware", "host"
 # up to which chance a difference is told
 SIGNIFICANCE = 0.05
+# drives are alike whose numbers are known to be within this share of their peers' median
+ALIKE_SHARE_MAX = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +306,12 @@ class FleetAnswerOfRuns(Plain):
     judged_count : int
         Drives that had peers enough in some number.
     alike_ratio : float or None
-        In the first number, within what share of their peers' median the drives lie that stand apart in nothing.
+        In the first number, within what share of their peers' median the drives lie that are alike.
+    unknown_count : int
+        Drives that stand apart in nothing, and are in the first number not known to be within `ALIKE_SHARE_MAX` of
+        their peers' median.
+    shown_ratio : float or None
+        The ratio to that median from which on each of these would have stood apart; None where there are none.
     notes : tuple of str
         What limits the answer.
     alone_count : int
@@ -322,6 +329,8 @@ class FleetAnswerOfRuns(Plain):
     comparison_count: int
     judged_count: int
     alike_ratio: float | None
+    unknown_count: int = 0
+    shown_ratio: float | None = None
     notes: tuple[str, ...] = ()
     alone_count: int = 0
     numberless: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drivelab.model.drive_values import (
+    ALIKE_SHARE_MAX,
     FIRMWARE,
     HOST,
     MODEL,
@@ -23,6 +24,7 @@ from drivelab.model.units import format_count, format_percent, format_quantity
 
 BOTH = "both"
 _PERCENT_UP_TO = 2.0
+_FACTOR_MAX = 100.0
 # factors that their levels tell, and those that go by a shorter name
 _LEVELS = {"block_size": "", "queue_depth": "depth"}
 
@@ -114,15 +116,38 @@ def _unjudged(answer: FleetAnswerOfRuns) -> str:
 
 
 def _alike(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
-    odd, count = len(_odd_drives(answer)), answer.judged_count
-    of = f"{count - odd} of {count}" if odd else f"All {count}"
+    count = answer.judged_count
+    rest = count - len(_odd_drives(answer))
+    alike = rest - answer.unknown_count
+    if answer.shown_ratio is not None and not alike:
+        return _unknown(f"{rest} of {count}" if rest < count else str(count), answer.spreads[0], answer.shown_ratio)
+    of = f"{alike} of {count}" if alike < count else f"All {count}"
     lead = answer.spreads[0]
     within = (
         ""
         if answer.alike_ratio is None
         else (f" ({words.words(lead.key)} within {format_percent(answer.alike_ratio)} of their peers' median)")
     )
-    return f"{of} drives are alike{within}"
+    unknown = ""
+    if answer.shown_ratio is not None:
+        unknown = f"; of {answer.unknown_count} more that cannot be told: {_would_have_shown(answer.shown_ratio)}"
+    return f"{of} drives are alike{within}{unknown}"
+
+
+def _unknown(of: str, lead: NumberSpread, shown_ratio: float) -> str:
+    """That drives cannot be told apart, why, and what could have been told."""
+    would = _would_have_shown(shown_ratio)
+    if lead.within is None or lead.within <= ALIKE_SHARE_MAX:
+        return f"Whether {of} drives are alike cannot be told: {would}"
+    repeats = "runs" if lead.has_runs_apart else "repeats"
+    return f"{of} drives cannot be told apart: {repeats} of one scatter by {format_percent(lead.within)}; {would}"
+
+
+def _would_have_shown(ratio: float) -> str:
+    if ratio >= _FACTOR_MAX:
+        return "not even a hundredfold difference would have shown"
+    least = format_percent(ratio - 1) if ratio < _PERCENT_UP_TO else f"a factor of {ratio:.1f}"
+    return f"only a difference of more than {least} would have shown"
 
 
 def _named(answer: FleetAnswerOfRuns) -> str:
