@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from drivelab.cli.main import run
-from made_up_fleet import MadeUpDrive, made_up_drives, write_fleet
+from made_up_fleet import BASE, MadeUpDrive, made_up_drives, write_fleet
 
 SLOWER, UPDATED, MOVED = 5, 2, 3
 EARLIER = 6
 COUNT = 15
+SEVERAL = BASE.parent / "write-size-two-drives"
 
 
 def change(document: dict[str, Any], drive: MadeUpDrive, number: int) -> None:
@@ -161,3 +162,27 @@ def test_neither_a_target_nor_runs_is_an_error(
     next(tmp_path.glob("*/run.json")).write_text("{")
     assert run(["history", "--all-drives"]) == 2
     assert "error[U009] left out: 1 run that cannot be read" in capsys.readouterr().err
+
+
+def test_a_run_of_several_targets_is_one_of_the_drive_of_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = tuple(target["label"] for target in json.loads((SEVERAL / "run.json").read_text())["targets"])
+
+    def with_serials(document: dict[str, Any], drive: MadeUpDrive, number: int) -> None:
+        for target in document["targets"]:
+            for facts in filter(None, (target["facts_before"], target["facts_after"])):
+                facts["drives"][0] |= {"serial": target["label"], "serials": [f"{drive.serial}-{target['label']}"]}
+                facts["drives"][0]["name"] = target["label"]
+
+    write_fleet(tmp_path / "runs", list(made_up_drives(1)), runs_each=EARLIER + 1, base=SEVERAL, change=with_serials)
+    found = json.loads(history(tmp_path / "runs", capsys, "--json"))
+    assert [one["drive"]["name"] for one in found["drives"]] == list(labels)
+    assert [len(one["runs"]) for one in found["drives"]] == [EARLIER + 1] * 2
+    for one in found["drives"]:
+        (judged,) = one["judged"]
+        assert judged["earlier_count"] == EARLIER
+        assert {row["target_base"] for row in judged["rows"]} == {one["drive"]["name"]}
+    assert found["notes"] == [
+        f"{EARLIER + 1} runs of several targets count for the drive of each: it was idle while the others were measured"
+    ]

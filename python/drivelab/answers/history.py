@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drivelab.analyse.newest_run import RunOfHistory, judge_newest
@@ -65,7 +65,7 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
         same = [run for run in same if _kind(run) == CHECK]
         kinds -= Counter({CHECK: len(same)})
     is_simulated = bool(same) and bool(facts_before(same[-1].record).get("simulated"))
-    rows, judged, units = read_history(same)
+    rows, judged, units = read_history(RunOfDrive(run, run.record) for run in same)
     return History(
         target=target,
         rows=rows,
@@ -79,8 +79,30 @@ def history_of(runs: Iterable[StoredRun], target: str, *, with_every_kind: bool 
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RunOfDrive:
+    """A run as far as it is of one drive.
+
+    Attributes
+    ----------
+    record : RunRecord
+        Of this drive's target alone.
+    labels : frozenset of str
+        Those of the targets that lie on the drive; empty where these are all that the run has.
+    """
+
+    run: StoredRun
+    record: RunRecord
+    labels: frozenset[str] = frozenset()
+
+    def read(self) -> ReadRun:
+        """Its trials on the drive."""
+        read = read_run(self.run, COMPARED_METRICS)
+        return replace(read, trials=[one for one in read.trials if not self.labels or one.target in self.labels])
+
+
 def read_history(
-    runs: Iterable[StoredRun],
+    runs: Iterable[RunOfDrive],
 ) -> tuple[tuple[HistoryRow, ...], list[RunOfHistory], dict[str, Unit]]:
     """The rows of one drive's runs, the oldest first, what is judged of each, and the unit of every metric.
 
@@ -93,7 +115,7 @@ def read_history(
     judged: list[RunOfHistory] = []
     units: dict[str, Unit] = {}
     for run in runs:
-        read = read_run(run, COMPARED_METRICS)
+        read = run.read()
         units |= read.units
         facts = _facts_of(run.record)
         judged.append(_judged_run(run, read, facts))
@@ -131,7 +153,7 @@ def _kind(run: StoredRun) -> str:
     return as_text(run.record.experiment.get("name"))
 
 
-def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunOfHistory:
+def _judged_run(run: RunOfDrive, read: ReadRun, facts: Mapping[str, str]) -> RunOfHistory:
     """A run without the trials that others' work disturbed; left out where that is most of them."""
     record = run.record
     quiet = [
@@ -147,7 +169,7 @@ def _judged_run(run: StoredRun, read: ReadRun, facts: Mapping[str, str]) -> RunO
     left_out: str = "" if record.status == "complete" else record.status or "unfinished"
     if not left_out and 2 * len(quiet) < len(read.trials):
         left_out = BUSY
-    return RunOfHistory(run.name, kind, left_out, quiet)
+    return RunOfHistory(run.run.name, kind, left_out, quiet)
 
 
 def _facts_of(record: RunRecord) -> dict[str, str]:
@@ -169,12 +191,12 @@ def _facts_of(record: RunRecord) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _row(run: StoredRun, facts: Mapping[str, str], left_out: str) -> HistoryRow:
+def _row(run: RunOfDrive, facts: Mapping[str, str], left_out: str) -> HistoryRow:
     record = run.record
-    present = set(run.trial_names)
-    trials = {trial: _estimates(run, trial) for trial, _ in NUMBERS.values() if trial in present}
+    present = set(run.run.trial_names)
+    trials = {trial: _estimates(run.run, trial) for trial, _ in NUMBERS.values() if trial in present}
     return HistoryRow(
-        run=run.name,
+        run=run.run.name,
         started_utc=record.started_utc,
         experiment=as_text(record.experiment.get("name")),
         need=as_text(record.verdict.get("need")),
