@@ -37,9 +37,10 @@ def fleet_drive_lines(
     hosts = len({drive.host for drive in drives})
     models = len({drive.model for drive in drives} - {""})
     of_models = f", of {counted(models, 'model')}" if models else ""
-    meant = sum(drive.is_meant for drive in drives)
+    meant = _different([drive for drive in drives if drive.is_meant])
     are_meant = f"; {meant} of them {in_number(meant, 'are')} meant" if meant else ""
-    told = f"{counted(len(drives), 'drive')} in {counted(hosts, 'host')}{of_models}{are_meant}."
+    where = f"{', seen from' if shared else ' in'} {counted(hosts, 'host')}"
+    told = f"{counted(_different(drives), 'drive')}{where}{of_models}{are_meant}."
     lines = wrapped(told, WIDTH, plain)
     remarks = list(_remarks(drives, odd, shared, reasons))
     if remarks:
@@ -55,6 +56,11 @@ def fleet_drive_lines(
         if len(shown) < len(drives):
             lines.append(f"and {len(drives) - len(shown)} more: --all")
     return lines
+
+
+def _different(drives: Sequence[FleetDrive]) -> int:
+    """How many drives these are: what several hosts see is one."""
+    return len({drive.identity or drive.place for drive in drives})
 
 
 def _row(drive: FleetDrive) -> tuple[str, ...]:

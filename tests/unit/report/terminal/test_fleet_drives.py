@@ -72,6 +72,12 @@ def test_what_several_hosts_see_is_what_a_fleet_takes_for_one_drive() -> None:
     assert "QM00001" not in found.partition("may be erased")[0]
 
 
+def test_drives_that_several_hosts_see_count_once() -> None:
+    seen = [drive(host, name, serials=[name], is_meant=True) for host in ("a", "b", "c") for name in ("sda", "sdb")]
+    assert lines(*seen)[0] == "2 drives, seen from 3 hosts, of 1 model; 2 of them are meant."
+    assert lines(*seen, drive("c", "sdc"))[0] == "3 drives, seen from 3 hosts, of 1 model; 2 of them are meant."
+
+
 def test_drives_that_are_meant_are_marked_and_come_first() -> None:
     drives = [*(drive(f"h{number}") for number in range(50)), drive("last", is_meant=True)]
     found = lines(*drives)
