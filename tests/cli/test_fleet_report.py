@@ -189,6 +189,21 @@ def test_hosts_that_call_themselves_alike_have_the_names_that_their_fleet_gives_
     assert [one["host"] for one in json.loads(capsys.readouterr().out)["drives"]] == ["fir", "oak"]
 
 
+def test_sql_knows_what_a_fleet_calls_a_host_also_where_the_counts_of_trials_are_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet, (first, _) = write_gathered_fleet(tmp_path)
+    write_fleet(tmp_path / "alone", list(made_up_drives(1)))
+    asked = ["sql", "select fleet_host from runs order by all", "--csv"]
+    assert run([*asked, str(fleet.directory), str(tmp_path / "alone")]) == 0
+    assert capsys.readouterr().out.splitlines() == ["fleet_host", "fir", "oak", '""']
+    (fleet.directory / "fleet.json").write_text("{")
+    assert run([*asked, str(first)]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines() == ["fleet_host", '""']
+    assert told.err.startswith("fleet_host is not known: ")
+
+
 def test_a_csv_has_a_row_for_each_drive(forty: Path, tmp_path: Path) -> None:
     assert run(["fleet", "report", str(forty), "--out", str(tmp_path / "drives.csv")]) == 0
     with (tmp_path / "drives.csv").open(newline="", encoding="utf-8") as file:

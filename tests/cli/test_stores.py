@@ -315,6 +315,10 @@ def test_a_fleet_is_gathered_into_a_bucket_with_the_names_of_its_hosts(
         assert copied == {path.name: path.read_bytes() for path in directory.iterdir()}
     found = json.loads(asked("fleet", "report", tmp_path / "copy", "--json")[1])
     assert [one["host"] for one in found["drives"]] == ["fir", "oak"]
+    for place in (fleet.directory, store_of(bucket), tmp_path / "copy"):
+        hosts = "select fleet_host, hostname, trial_count > 0 as has_trials from runs order by all"
+        told = json.loads(asked("sql", hosts, place, "--json")[1])
+        assert [[*row.values()] for row in told["rows"]] == [["fir", "localhost", True], ["oak", "localhost", True]]
 
 
 def test_large_files_go_there_and_come_back_in_pieces(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from drivelab.cli.failure import print_message
+from drivelab.cli.fleet_report import hosts_of
 from drivelab.model.errors import DrivelabError
 from drivelab.store.find_run import kept_place, kept_runs, runs_at
 from drivelab.store.read import StoredRun, open_run
@@ -44,7 +47,7 @@ def command(
     if hasattr(sys.stdout, "reconfigure"):
         # what a name from outside holds must not end the program where the terminal knows few characters
         sys.stdout.reconfigure(errors="backslashreplace")
-    answer = query_runs(query, found)
+    answer = query_runs(query, found, hosts_of=_hosts_of)
     for one in answer.left_out:
         print_message(f"left out: {one.where}: {one.what} ({one.code}). do: {one.do}")
     if as_json:
@@ -55,6 +58,15 @@ def command(
         print_table(answer)
     else:
         print_lines(answer)
+
+
+def _hosts_of(directories: Sequence[Path]) -> Mapping[Path, str]:
+    """What fleets call the hosts of runs; none, and that is said, where the record of a fleet is damaged."""
+    try:
+        return hosts_of(directories)
+    except DrivelabError as error:
+        print_message(f"fleet_host is not known: {error.where}: {error.what} ({error.code})")
+        return {}
 
 
 def _kept_runs() -> list[StoredRun]:

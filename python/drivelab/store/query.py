@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from drivelab.model.errors import DrivelabError
 from drivelab.store.parquet_read import memory_bytes as memory_of_process
-from drivelab.store.query_tables import TABLE_NAMES, file_pattern, make_tables, missing_tables, sql_text
+from drivelab.store.query_tables import TABLE_NAMES, HostsOf, file_pattern, make_tables, missing_tables, sql_text
 from drivelab.store.read import StoredRun
 
 if TYPE_CHECKING:
@@ -107,7 +107,13 @@ class _InterruptibleCalls:
             raise
 
 
-def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | None = None) -> QueryAnswer:
+def query_runs(
+    query: str,
+    runs: Sequence[StoredRun],
+    *,
+    hosts_of: HostsOf = lambda _: {},
+    memory_bytes: int | None = None,
+) -> QueryAnswer:
     """The answer of the runs to a query.
 
     Parameters
@@ -116,6 +122,8 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
         One SELECT over the tables of `TABLE_NAMES` (``docs/data_format.md``).
     runs : sequence of StoredRun
         Finished or not, in any schema that can be read.
+    hosts_of : callable
+        What fleets call the hosts of the runs in these directories; asked for the table ``runs`` only.
     memory_bytes : int, optional
         Most memory that DuckDB may take; half of the computer's by default.
 
@@ -143,7 +151,7 @@ def query_runs(query: str, runs: Sequence[StoredRun], *, memory_bytes: int | Non
     # all of it on a thread of its own: on this one Ctrl-C would be an error of DuckDB's
     calls.result_of(lambda: _limit(connection, memory_bytes or memory_of_process() // 2))
     try:
-        files = calls.result_of(lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES), query))
+        files = calls.result_of(lambda: make_tables(connection, runs, mentioned or set(TABLE_NAMES), query, hosts_of))
         calls.result_of(lambda: _lock(connection, files))
     except duckdb.Error as error:
         # nothing of the query is in it yet

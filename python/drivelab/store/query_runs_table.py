@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ RUN_COLUMNS = (
     Column("drive_firmwares", "string", "versions of their firmware, separated by commas"),
     Column("tags", "map<string, string>", "what the user said of the run with `--tag`, by key (`tags['rack']`)"),
     Column("hostname", "string", "the computer"),
+    Column("fleet_host", "string", "what the fleet that measured it calls the computer; null where none is known"),
     Column("kernel_release", "string", "its kernel"),
     Column("cpu_model", "string", "its processor"),
     Column("outcome", "string", "judgement against a need: pass, fail, undecided; null without one"),
@@ -41,17 +43,24 @@ RUN_COLUMNS = (
 COUNTS = ("trial_count", "failed_attempt_count")
 
 
-def runs_table(runs: Mapping[str, StoredRun], attempts: Mapping[str, Sequence[str]] | None) -> pa.Table:
+def runs_table(
+    runs: Mapping[str, StoredRun], hosts: Mapping[Path, str], attempts: Mapping[str, Sequence[str]] | None
+) -> pa.Table:
     """One row per run.
 
     Parameters
     ----------
     runs : mapping of str to StoredRun
         The runs by their name in the query.
+    hosts : mapping of Path to str
+        What fleets call the hosts of runs, by their directory.
     attempts : mapping of str to sequence of str, or None
         Names of all trials of each run, with the attempts that failed; without them `COUNTS` are null.
     """
-    rows = [_row(name, run) | ({} if attempts is None else _counts(attempts[name])) for name, run in runs.items()]
+    rows = [
+        _row(name, run, hosts.get(run.directory, "")) | ({} if attempts is None else _counts(attempts[name]))
+        for name, run in runs.items()
+    ]
     return pa.Table.from_pylist(rows, schema=arrow_schema(RUN_COLUMNS))
 
 
@@ -60,7 +69,7 @@ def _counts(attempts: Sequence[str]) -> dict[str, int]:
     return dict(zip(COUNTS, (len(attempts) - failed, failed), strict=True))
 
 
-def _row(name: str, run: StoredRun) -> dict[str, Any]:
+def _row(name: str, run: StoredRun, fleet_host: str) -> dict[str, Any]:
     record = run.record
     host = record.host
     before = [target.get("facts_before") or {} for target in record.targets]
@@ -81,6 +90,7 @@ def _row(name: str, run: StoredRun) -> dict[str, Any]:
         "drive_firmwares": _listed([drive.get("firmware") for drive in drives]),
         "tags": [(_text(key), _text(value)) for key, value in record.tags.items() if key],
         "hostname": _text(host.get("hostname")),
+        "fleet_host": _text(fleet_host),
         "kernel_release": _text(host.get("kernel_release")),
         "cpu_model": _text(host.get("cpu_model")),
         "outcome": _text(record.verdict.get("outcome")),

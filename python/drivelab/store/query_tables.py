@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import duckdb
 
 TABLE_NAMES = ("runs", "trials", "failed_trials", "intervals", "histograms", "ios", "operations", "events")
+# what fleets call the hosts of runs
+HostsOf = Callable[[Sequence[Path]], Mapping[Path, str]]
 # table of a query, and what it shows of which stored table
 _STORED = {
     "trials": (layout.TRIALS, "semi"),
@@ -42,7 +44,7 @@ _DEFAULTS = "replace (coalesce(is_reference, false) as is_reference, coalesce(fa
 
 
 def make_tables(
-    connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun], wanted: set[str], query: str
+    connection: duckdb.DuckDBPyConnection, runs: Sequence[StoredRun], wanted: set[str], query: str, hosts_of: HostsOf
 ) -> list[Path]:
     """Make those of `TABLE_NAMES` that a query wants; the files behind them.
 
@@ -56,7 +58,8 @@ def make_tables(
     """
     named = _named(runs)
     connection.execute("create schema stored")
-    if wanted == {"runs"} and _made_without_counts(connection, named, query):
+    hosts = hosts_of([run.directory for run in runs]) if "runs" in wanted else {}
+    if wanted == {"runs"} and _made_without_counts(connection, named, hosts, query):
         return []
     # all at once: each by itself would wait for the network
     of_trials = [_STORED[table][0] for table in wanted if table in _STORED]
@@ -71,7 +74,7 @@ def make_tables(
         if table not in wanted:
             continue
         if table == "runs":
-            _insert(connection, "runs", runs_table(named, attempts))
+            _insert(connection, "runs", runs_table(named, hosts, attempts))
         elif table in _OF_TRIALS:
             files += _make_of_trials(connection, table, named, completed)
         else:
@@ -91,7 +94,9 @@ def missing_tables(runs: Sequence[StoredRun], wanted: set[str]) -> tuple[Drivela
     return tuple(found)
 
 
-def _made_without_counts(connection: duckdb.DuckDBPyConnection, runs: Mapping[str, StoredRun], query: str) -> bool:
+def _made_without_counts(
+    connection: duckdb.DuckDBPyConnection, runs: Mapping[str, StoredRun], hosts: Mapping[Path, str], query: str
+) -> bool:
     """Whether the query needs no counts of trials; then the table of runs is there, without them.
 
     A function of a column of its own stands for the counts: the query's plan reads that column only where
@@ -100,7 +105,7 @@ def _made_without_counts(connection: duckdb.DuckDBPyConnection, runs: Mapping[st
     import duckdb
 
     connection.create_function(_COUNTED, _never_called, ["VARCHAR"], "BIGINT")
-    _insert(connection, "stored.runs", runs_table(runs, None).append_column(_COUNTED, [list(runs)]))
+    _insert(connection, "stored.runs", runs_table(runs, hosts, None).append_column(_COUNTED, [list(runs)]))
     counts = ", ".join(f"{_COUNTED}({_COUNTED}) as {name}" for name in COUNTS)
     connection.execute(f"create view runs as select * exclude ({_COUNTED}) replace ({counts}) from stored.runs")
     try:

@@ -156,6 +156,7 @@ def test_a_run_is_told_in_one_row() -> None:
         "drive_firmwares": "GXA7801Q",
         "tags": {},
         "hostname": "pike",
+        "fleet_host": None,
         "kernel_release": "6.12.41",
         "cpu_model": "AMD EPYC 7543",
         "outcome": "pass",
