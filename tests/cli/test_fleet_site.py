@@ -14,6 +14,7 @@ import pytest
 
 from drivelab.answers.drive_values import NumbersOfRun, numbers_of_drives
 from drivelab.cli.main import run
+from drivelab.cli.site_entries import SiteEntry, make_entry
 from drivelab.report.tables.fleet_drives import _signed
 from drivelab.store.read import StoredRun
 from made_up_fleet import BASE, made_up_drives, write_fleet
@@ -192,6 +193,31 @@ def test_what_a_site_wrote_before_it_was_cut_off_is_its_own(
     make(runs, "--no-run-pages")
     assert len(list((runs.parent / "site" / "data").iterdir())) == 9
     capsys.readouterr()
+
+
+def test_a_site_that_is_interrupted_says_what_is_kept_and_counts_it_when_made_again(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made: list[str] = []
+
+    def interrupted_at_the_fifth(site: Path, directory: Path, name: str, *, with_page: bool) -> SiteEntry:
+        made.append(name)
+        if len(made) == 5:
+            raise KeyboardInterrupt
+        return make_entry(site, directory, name, with_page=with_page)
+
+    site = runs.parent / "site"
+    words = ["fleet", "site", str(runs), "--out", str(site), "--no-run-pages"]
+    with monkeypatch.context() as patched:
+        patched.setattr("drivelab.cli.site_entries.make_entry", interrupted_at_the_fifth)
+        assert run(words) == 130
+    assert capsys.readouterr().err.splitlines()[-3:] == [
+        f"kept in {site}: what was made of 4 of 10 runs",
+        "go on: the same command again, which makes the rest",
+        "interrupted",
+    ]
+    assert run(words) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "10 runs: 6 new, 4 kept from before"
 
 
 def test_its_front_page_says_how_drives_are_counted(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

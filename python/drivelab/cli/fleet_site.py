@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -96,14 +96,16 @@ def command(
     written = {*before.names, *names.values()}
     # what is cut off is known, too, when the site is made again
     write_json(out / SITE_JSON, replace(before, names=tuple(written)).to_json())
-    entries, new_count = _entries(out, names, with_pages=run_pages)
-    if not entries:
-        raise DrivelabError("U009", "none of these runs can be read", where=", ".join(runs or ()))
-    hosts = hosts_of(directories)
-    made_of = hashlib.sha256(repr(sorted((e.name, hosts.get(d, "")) for d, e in entries.items())).encode()).hexdigest()
-    is_same = made_of == before.made_of
-    together = before if is_same else replace(_together(out, entries, hosts), made_of=made_of)
-    _write_list(out, entries, hosts, together)
+    with _told_if_interrupted(out, names):
+        entries, new_count = _entries(out, names, with_pages=run_pages)
+        if not entries:
+            raise DrivelabError("U009", "none of these runs can be read", where=", ".join(runs or ()))
+        hosts = hosts_of(directories)
+        facts = repr(sorted((e.name, hosts.get(d, "")) for d, e in entries.items()))
+        made_of = hashlib.sha256(facts.encode()).hexdigest()
+        is_same = made_of == before.made_of
+        together = before if is_same else replace(_together(out, entries, hosts), made_of=made_of)
+        _write_list(out, entries, hosts, together)
     held = {entry.name for entry in entries.values()}
     _remove(out, written - held)
     write_json(out / SITE_JSON, replace(together, names=tuple(held)).to_json())
@@ -112,8 +114,23 @@ def command(
         found = {"schema": SCHEMA, "page": str(index), "runs": len(entries), "new": new_count}
         print(json.dumps(found | {"answer": next(iter(together.sentences), "")}, indent=2))
         return
-    print(f"{counted(len(entries), 'run')}, {new_count} of them new")
+    print(f"{counted(len(entries), 'run')}: {new_count} new, {len(entries) - new_count} kept from before")
     print(index)
+
+
+@contextmanager
+def _told_if_interrupted(out: Path, names: Mapping[Path, str]) -> Iterator[None]:
+    """Tell what is kept of a site that is interrupted, and how to go on."""
+    from drivelab.cli.failure import print_message
+    from drivelab.cli.site_entries import DATA
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = sum((out / DATA / f"{name}.json").is_file() for name in names.values())
+        print_message(f"kept in {out}: what was made of {counted_of(kept, len(names), 'run')}")
+        print_message("go on: the same command again, which makes the rest")
+        raise
 
 
 def _require_own(out: Path) -> None:
