@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -178,8 +180,9 @@ class FleetWork:
 
     @property
     def title(self) -> str:
-        """What is measured, for names and lines."""
-        return self.experiment.rpartition("/")[2].rpartition(".")[0] or self.experiment or self.command
+        """What is measured, for names and lines: as an experiment calls itself, else as its file is called."""
+        file = self.experiment.rpartition("/")[2]
+        return _name_in(self.experiment_text) or file.rpartition(".")[0] or self.experiment or self.command
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""
@@ -189,6 +192,16 @@ class FleetWork:
     def from_json(cls, stored: Mapping[str, Any]) -> FleetWork:
         """From what `to_json` made; ValueError where it is something else."""
         return _FLEET_WORK.validate_python(stored)
+
+
+@lru_cache(maxsize=8)
+def _name_in(text: str) -> str:
+    """The name that stands in the text of an experiment; empty where there is none, or it cannot be read."""
+    try:
+        name = tomllib.loads(text).get("name")
+    except tomllib.TOMLDecodeError:
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 _ITEM_PLAN = TypeAdapter(ItemPlan)

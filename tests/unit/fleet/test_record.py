@@ -41,6 +41,14 @@ def kept(tmp_path: Path) -> FleetRecord:
     return fleet
 
 
+def test_a_fleet_is_called_as_its_experiment_calls_itself(tmp_path: Path) -> None:
+    work = FleetWork("run", (), "tinyw.toml", 'format = 1\nname = "tiny-write"\n')
+    fleet = new_fleet(work, {"one": ENTRY}, tmp_path)
+    assert fleet.work.title == "tiny-write"
+    assert "-fleet-tiny-write-" in fleet.name
+    assert [FleetWork("run", (), *told).title for told in (("a.fio", "[a]\nname=b\n"), ("x.toml", ""))] == ["a", "x"]
+
+
 def test_what_is_kept_comes_back_without_the_consent(kept: FleetRecord) -> None:
     found = open_fleet(str(kept.directory))
     assert found.items["one/S1"].erase == ()
