@@ -83,9 +83,12 @@ def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items:
         for state, group in groupby(sorted(item.state for item in items if item.state != "complete"))
     }
     words = [f"{count} {state.replace('_', ' ')}" for state, count in rest.items()]
-    lost = sum(bool(reason) for reason, _ in hosts.values())
-    words += [f"{counted(lost, 'host')} could not be asked to the end"] if lost else []
-    return f"{told}; {', '.join(words)}." if words else f"{told}."
+    lost = {name for name, (reason, _) in hosts.items() if reason}
+    # what is told of a target is told of its host
+    missed = {item.host for item in items if item.state in ("cut_off", "failed")}
+    words += [f"{counted(len(lost - missed), 'host')} could not be asked to the end"] if lost - missed else []
+    in_all = f": {len(lost | missed)} hosts in all" if len(lost | missed) > 1 else ""
+    return f"{told}; {', '.join(words)}{in_all}." if words else f"{told}."
 
 
 def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> Iterator[str]:

@@ -35,8 +35,8 @@ def test_what_is_missing_is_told_once_for_each_reason() -> None:
     items = [item(f"host{number}", state="cut_off", reason="it has left") for number in range(5)]
     items += [item("slow", state="complete", answer="2 us"), item("full", state="failed", reason="S502: no space")]
     assert lines(hosts, *items) == [
-        "queue-depth: 1 of 7 targets on 7 hosts is measured; 5 cut off, 1 failed, 5 hosts",
-        "could not be asked to the end.",
+        "queue-depth: 1 of 7 targets on 7 hosts is measured; 5 cut off, 1 failed: 6 hosts",
+        "in all.",
         "",
         "- host0, host1, host2 and 2 more: it has left",
         "- slow: its clock is 1 h ahead of this one",
@@ -46,6 +46,18 @@ def test_what_is_missing_is_told_once_for_each_reason() -> None:
         "",
         "go on: drivelab fleet resume F",
     ]
+
+
+def test_a_host_that_could_not_be_asked_counts_where_no_target_of_it_is_told() -> None:
+    lost = ("it has left", ())
+    (first, *_) = lines({"one": lost}, item("one", state="cut_off", reason="it has left"))
+    assert first == "queue-depth: 0 of 1 target on 1 host is measured; 1 cut off."
+    hosts = {"one": lost, "two": lost, "three": lost}
+    told = " ".join(lines(hosts, item("one", state="cut_off"), item("two", state="complete")))
+    assert told.startswith(
+        "queue-depth: 1 of 2 targets on 2 of 3 hosts is measured; 1 cut off, 2 hosts could not be asked to the end: "
+        "3 hosts in all."
+    )
 
 
 def test_why_nothing_began_together_is_told_once() -> None:
