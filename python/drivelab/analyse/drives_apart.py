@@ -57,9 +57,9 @@ class Distance:
 
     def shown_ratio(self, comparison_count: int) -> float:
         """The smallest ratio, above 1, that would have shown among so many comparisons."""
-        return max(
-            RATIO_MIN, math.exp(self.error * student_t(self.peer_count - 1, SIGNIFICANCE / comparison_count / 2))
-        )
+        # medians that agree by chance are no surer for it
+        error = max(self.error, self.own_error)
+        return max(RATIO_MIN, math.exp(error * student_t(self.peer_count - 1, SIGNIFICANCE / comparison_count / 2)))
 
 
 def distances(values: Mapping[str, float], errors: Mapping[str, float]) -> list[Distance]:
