@@ -268,6 +268,8 @@ def test_its_calls_are_metrics(kept: Path, tmp_path: Path, capsys: pytest.Captur
         (("report", NAME, "--with-reference"), "U004", "--with-reference is for numbers of a workload"),
         (("explain", NAME, "--runtime", "5s"), "U004", "--runtime is for what is measured now"),
         (("explain", NAME, "20260101T000000Z-check-etcd"), "U021", "alone, or beside another one"),
+        (("explain", "before", NAME), "S504", "there is no run before"),
+        (("explain", NAME, NAME), "U021", "is named twice"),
         (("explain", "20260101T000000Z-check-etcd", "--over", "5ms"), "U004", "--over is for a program"),
     ],
 )

@@ -51,7 +51,14 @@ def explain(options: ExplainOptions) -> int:
         return explain_followed(options)
     if not options.what:
         raise DrivelabError("U021", "nothing to explain was named", where="drivelab explain")
-    stored = [found for name in options.what if (found := stored_in(name)) is not None]
+    places = [stored_in(name) for name in options.what]
+    stored = [found for found in places if found is not None]
+    for name, found in zip(options.what, places, strict=True):
+        if stored and found is None and not Path(name).exists():
+            # beside a run stands a run, and there is none of that name
+            find_run(name)
+    if len(stored) == 2 and stored[0].resolve() == stored[1].resolve():
+        raise DrivelabError("U021", f"{stored[0].name} is named twice", where="drivelab explain")
     programs = [directory for directory in stored if holds_followed(directory)]
     if programs and len(options.what) == 1:
         return explain_again(options, programs[0])
@@ -63,8 +70,6 @@ def explain(options: ExplainOptions) -> int:
     if options.over:
         do = "drivelab explain --pid PID --over 5ms"
         raise DrivelabError("U004", "--over is for a program that is followed", where="option --over", do=do)
-    if len(stored) == 2 and stored[0].resolve() == stored[1].resolve():
-        raise DrivelabError("U021", f"{stored[0].name} is named twice", where="drivelab explain")
     if len(stored) == len(options.what) and len(stored) <= 2:
         return _explain_stored(options, stored)
     if len(options.what) > 1:
