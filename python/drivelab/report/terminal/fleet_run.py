@@ -87,7 +87,7 @@ def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items:
     # what is told of a target is told of its host
     missed = {item.host for item in items if item.state in ("cut_off", "failed")}
     words += [f"{counted(len(lost - missed), 'host')} could not be asked to the end"] if lost - missed else []
-    in_all = f": {len(lost | missed)} hosts in all" if len(lost | missed) > 1 else ""
+    in_all = f": {len(lost | missed)} hosts in all" if missed and len(lost | missed) > 1 else ""
     return f"{told}; {', '.join(words)}{in_all}." if words else f"{told}."
 
 

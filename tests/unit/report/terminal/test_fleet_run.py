@@ -58,6 +58,8 @@ def test_a_host_that_could_not_be_asked_counts_where_no_target_of_it_is_told() -
         "queue-depth: 1 of 2 targets on 2 of 3 hosts is measured; 1 cut off, 2 hosts could not be asked to the end: "
         "3 hosts in all."
     )
+    told = " ".join(lines({"one": lost, "two": lost, "three": ("", ())}, item("three", state="complete")))
+    assert "is measured; 2 hosts could not be asked to the end." in told
 
 
 def test_why_nothing_began_together_is_told_once() -> None:
