@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ class CallSummary:
         Sums over all: together they are `time_ns`.
     of_unknown_files : int
         How many more of this name there were, of which nobody knows whether their file was on the disk.
+    layers_ns : mapping of str to int
+        By title of the layer what of `parts_ns` was spent in layers.
     """
 
     call: str
@@ -53,12 +56,13 @@ class CallSummary:
     parts_ns: Mapping[Part, int]
     of_unknown_files: int = 0
     p99_at_least_ns: float | None = None
+    layers_ns: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         names = ("call", "count", "per_second", "p50_ns", "p99_ns", "slowest_ns", "time_ns", "of_unknown_files")
         told = {name: getattr(self, name) for name in (*names, "p99_at_least_ns")}
-        return told | {"parts_ns": dict(self.parts_ns)}
+        return told | {"parts_ns": dict(self.parts_ns), "layers_ns": dict(self.layers_ns)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class SlowCall:
         When it began by CLOCK_MONOTONIC, and how long it took.
     parts_ns : mapping of Part to int
         They sum to the latency.
+    layers_ns : mapping of str to int
+        By title of the layer what of them was spent in layers.
     at_drive_ns : mapping of str to int
         By process how long bios of it were on their way meanwhile; these times overlap.
     others_alone_ns : int
@@ -87,16 +93,21 @@ class SlowCall:
     parts_ns: Mapping[Part, int]
     at_drive_ns: Mapping[str, int]
     others_alone_ns: int = 0
+    layers_ns: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
         names = ("call", "file", "thread", "start_ns", "latency_ns", "others_alone_ns")
         told = {name: getattr(self, name) for name in names}
-        return told | {"parts_ns": dict(self.parts_ns), "at_drive_ns": dict(self.at_drive_ns)}
+        mappings = ("parts_ns", "layers_ns", "at_drive_ns")
+        return told | {name: dict(getattr(self, name)) for name in mappings}
 
 
 def call_summaries(
-    operations: pa.Table, duration_ns: int, of_unknown_files: Mapping[str, int] | None = None
+    operations: pa.Table,
+    duration_ns: int,
+    of_unknown_files: Mapping[str, int] | None = None,
+    layers: Sequence[str] = (),
 ) -> tuple[CallSummary, ...]:
     """The calls by name, those that took most time first.
 
@@ -108,6 +119,8 @@ def call_summaries(
         How long the program was followed.
     of_unknown_files : mapping of str to int, optional
         By name how many more calls there were whose file nobody knows.
+    layers : sequence of str
+        Titles of the layers, in the order of ``layers_ns``.
 
     Notes
     -----
@@ -121,12 +134,22 @@ def call_summaries(
         p50, p99, at_least = median_and_p99(latency)
         rate = latency.size * 1e9 / max(1, duration_ns)
         parts: dict[Part, int] = {part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}
-        if in_layers := int(layers_of(rows).sum()):
-            parts[LAYERS] = in_layers
+        in_layers = layers_of(rows).sum(axis=0).tolist()
+        if any(in_layers):
+            parts[LAYERS] = sum(in_layers)
         times = p50, p99, float(latency.max()), int(latency.sum())
         unknown = (of_unknown_files or {}).get(call, 0)
-        found.append(CallSummary(call, latency.size, rate, *times, parts, unknown, at_least))
+        by_layer = _by_layer(layers, in_layers)
+        found.append(CallSummary(call, latency.size, rate, *times, parts, unknown, at_least, by_layer))
     return tuple(sorted(found, key=lambda one: -one.time_ns))
+
+
+def _by_layer(layers: Sequence[str], times_ns: Sequence[int]) -> dict[str, int]:
+    """Times by the title of the layer; none where no title is known."""
+    found: Counter[str] = Counter()
+    for title, time_ns in zip(layers, times_ns, strict=False):
+        found[title] += time_ns
+    return {title: time_ns for title, time_ns in found.items() if time_ns}
 
 
 def median_and_p99(latency: Integers) -> tuple[float, float | None, float | None]:
@@ -228,7 +251,7 @@ def _whose(rows: pa.Table, own_threads: Collection[int], layer_above: Mapping[st
 
 
 def slowest_calls(
-    operations: pa.Table, at_work: Mapping[str, Integers], alone: Integers, most: int
+    operations: pa.Table, at_work: Mapping[str, Integers], alone: Integers, most: int, layers: Sequence[str] = ()
 ) -> tuple[SlowCall, ...]:
     """The slowest calls, the slowest first.
 
@@ -236,6 +259,8 @@ def slowest_calls(
     ----------
     at_work, alone
         From `at_drive` and `others_alone`.
+    layers : sequence of str
+        Titles of the layers.
     """
     order = np.argsort(-_column(operations, "latency_ns"), kind="stable")[:most]
     found = []
@@ -243,11 +268,12 @@ def slowest_calls(
         row = operations.slice(place, 1).to_pylist()[0]
         told = {name: int(times[place]) for name, times in at_work.items() if times[place] > 0}
         parts: dict[Part, int] = {part: row[f"{part}_ns"] for part in PARTS}
-        if in_layers := sum(row.get("layers_ns") or ()):
-            parts[LAYERS] = in_layers
+        in_layers = row.get("layers_ns") or ()
+        if any(in_layers):
+            parts[LAYERS] = sum(in_layers)
         by_time = dict(sorted(told.items(), key=lambda one: -one[1]))
         told_of = row["call"], row["file"], row["thread"], row["start_ns"], row["latency_ns"]
-        found.append(SlowCall(*told_of, parts, by_time, int(alone[place])))
+        found.append(SlowCall(*told_of, parts, by_time, int(alone[place]), _by_layer(layers, in_layers)))
     return tuple(found)
 
 

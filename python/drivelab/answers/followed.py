@@ -178,9 +178,10 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
     awaited = pc.is_in(calls["operation"], pa.array(map(OPERATION_NAMES.index, _SYNCS), calls["operation"].type))
     is_awaited = awaited.to_numpy()
     explanations = tuple(_explanations(record, calls))
-    summaries = call_summaries(calls, _recorded_until_ns(record), record.of_unknown_files)
+    layers = record.conduct.layers
+    summaries = call_summaries(calls, _recorded_until_ns(record), record.of_unknown_files, layers)
     if any(one.refusal for one in explanations):
-        summaries = tuple(replace(one, parts_ns=dict.fromkeys(PARTS, 0)) for one in summaries)
+        summaries = tuple(replace(one, parts_ns=dict.fromkeys(PARTS, 0), layers_ns={}) for one in summaries)
     return FollowedAnswer(
         record=record,
         calls=calls,
@@ -188,7 +189,7 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
         over_ns=over_ns,
         every=every,
         summaries=summaries,
-        slowest=slowest_calls(calls, at_work, others_alone(calls, events, threads, layer_above), SLOWEST_MAX),
+        slowest=slowest_calls(calls, at_work, others_alone(calls, events, threads, layer_above), SLOWEST_MAX, layers),
         at_drive_ns={who: int(times[is_awaited].sum()) for who, times in at_work.items()},
         sync_wait_ns=int(calls["latency_ns"].to_numpy()[is_awaited].sum()),
         explanations=explanations,

@@ -83,6 +83,10 @@ class Summary(Protocol):
         """Sums of the parts."""
 
     @property
+    def layers_ns(self) -> Mapping[str, int]:
+        """Of the parts what was spent in layers, by title."""
+
+    @property
     def of_unknown_files(self) -> int:
         """How many more there were whose file nobody knows."""
 
@@ -124,7 +128,7 @@ def answer(
     if main.count > 1 or _has_unknown(main):
         told += f" at the median, {_slow_end(main)}"
     told = f"{recorded}{told}"
-    return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main.parts_ns)}."
+    return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main)}."
 
 
 def _subject(main: Summary, caller: str, others: int) -> str:
@@ -224,22 +228,28 @@ def p99_text(p99_ns: float | None, at_least_ns: float | None) -> str:
     return f"≥ {latency_text(at_least_ns or 0.0)}" if p99_ns is None else latency_text(p99_ns)
 
 
-def _shares(parts_ns: Mapping[Part, int]) -> str:
-    whole = sum(parts_ns.values())
+def _shares(one: Summary) -> str:
+    whole = sum(one.parts_ns.values())
     if not whole:
         return "nothing of it is known"
-    sums = {name: sum(parts_ns.get(part, 0) for part in parts) / whole for name, parts in _IN_SENTENCE.items()}
-    told = sorted(((share, name) for name, share in sums.items() if share >= 0.005), reverse=True)
-    return ", ".join(f"{100 * share:.0f} % {name}" for share, name in told)
+    sums = {name: sum(one.parts_ns.get(part, 0) for part in parts) for name, parts in _IN_SENTENCE.items()}
+    told = sorted(((time / whole, name) for name, time in _layers_named(sums, one.layers_ns).items()), reverse=True)
+    return ", ".join(f"{100 * share:.0f} % {name}" for share, name in told if share >= 0.005)
 
 
-def where(parts_ns: Mapping[Part, int]) -> str:
-    """Where time went, the largest part first: ``flush 73 %, device 20 %``."""
-    whole = sum(parts_ns.values()) or 1
-    told = sorted(((time / whole, part) for part, time in parts_ns.items()), reverse=True)
-    return ", ".join(
-        f"{_SHORT[part]} {100 * share:.0f} %" for share, part in told[:_TOLD_AT_MOST] if share >= _TOLD_FROM
-    )
+def where(one: Any) -> str:
+    """Where the time of some calls, or of a slow one, went, the largest part first: ``flush 73 %, device 20 %``."""
+    whole = sum(one.parts_ns.values()) or 1
+    times = _layers_named({_SHORT[part]: time for part, time in one.parts_ns.items()}, one.layers_ns)
+    told = sorted(((time / whole, name) for name, time in times.items()), reverse=True)
+    return ", ".join(f"{name} {100 * share:.0f} %" for share, name in told[:_TOLD_AT_MOST] if share >= _TOLD_FROM)
+
+
+def _layers_named(times_ns: Mapping[str, int], layers_ns: Mapping[str, int]) -> dict[str, int]:
+    """The same with each layer by its title, where titles are known."""
+    if not layers_ns:
+        return dict(times_ns)
+    return {name: time for name, time in times_ns.items() if name != _SHORT["layers"]} | dict(layers_ns)
 
 
 def over_words(summaries: Sequence[Summary], over_ns: int, count: int, time_ns: int, slowest: tuple[str, int]) -> str:
@@ -264,8 +274,8 @@ def over_words(summaries: Sequence[Summary], over_ns: int, count: int, time_ns: 
 
 
 def part_meanings(summaries: Sequence[Summary], layers: Sequence[str] = ()) -> Iterator[str]:
-    """What the parts are that the table names: layers by their titles, and those of software, which nobody knows."""
-    named = " ".join(where(one.parts_ns) for one in summaries)
+    """What the parts are that the table names and nobody knows: those of software, and layers."""
+    named = " ".join(map(where, summaries))
     told = [f"{_SHORT[part]}: {PART_MEANINGS[part]}" for part in SOFTWARE if f"{_SHORT[part]} " in named]
     for way, end in _SUBMITTED.items():
         if any(f"{way} " in one.call for one in summaries):
@@ -274,8 +284,9 @@ def part_meanings(summaries: Sequence[Summary], layers: Sequence[str] = ()) -> I
     if told:
         parts = names_in_words([_SHORT[part] for part in SOFTWARE])
         meanings.append(f"Software is {parts} together; {'; '.join(told)}.")
-    if f"{_SHORT['layers']} " in named and layers:
-        meanings.append(f"Layers: {names_in_words(layers)}.")
+    if in_table := [title for title in layers if f"{title} " in named]:
+        are = "is a layer" if len(in_table) == 1 else "are layers"
+        meanings.append(f"{names_in_words(in_table)} {are} between the file system and the drive.")
     if meanings:
         yield " ".join(meanings)
 
@@ -296,7 +307,7 @@ def calls_table(summaries: Sequence[Summary], *, is_whole: bool = True) -> Table
                 [
                     one.call,
                     *_numbers(one),
-                    where(one.parts_ns),
+                    where(one),
                 ]
                 for one in summaries
             ]
@@ -318,7 +329,7 @@ def story(slow: Any, name: str, most: int = STORY_PROCESSES) -> str:
     """
     # one that was closed again before its name was looked up
     file = f" of {slow.file}" if slow.file else ""
-    told = f"{latency_text(slow.latency_ns)} {slow.call} by {name}{file}: {where(slow.parts_ns)}"
+    told = f"{latency_text(slow.latency_ns)} {slow.call} by {name}{file}: {where(slow)}"
     if not any(slow.parts_ns.get(part, 0) for part in _BELOW):
         return f"{told}; nothing of it went to the drive"
     named = [f"{who} {latency_text(time)}" for who, time in slow.at_drive_ns.items()][:most]

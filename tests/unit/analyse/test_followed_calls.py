@@ -137,3 +137,15 @@ def test_the_slowest_come_first_and_no_more_than_asked_for() -> None:
         ("write", 70, {}),
         ("fsync", 50, {"dd": 5}),
     ]
+
+
+def test_time_in_layers_goes_by_their_titles() -> None:
+    rows = operations(("fsync", 100, 50), ("fsync", 200, 10)).append_column("layers_ns", pa.array([[20, 0], [3, 5]]))
+    (one,) = call_summaries(rows, 10**9, layers=("dm-crypt home", "loop0"))
+    assert one.to_json()["layers_ns"] == {"dm-crypt home": 23, "loop0": 5}
+    assert one.parts_ns["layers"] == 28
+    (slow,) = slowest_calls(rows, {}, np.zeros(2, np.int64), 1, ("dm-crypt home", "loop0"))
+    assert slow.to_json()["layers_ns"] == {"dm-crypt home": 20}
+    # an older recording has layers, and no titles
+    (one,) = call_summaries(rows, 10**9)
+    assert (one.parts_ns["layers"], one.layers_ns) == (28, {})

@@ -18,6 +18,7 @@ from drivelab.report.followed_calls import (
     part_meanings,
     shown_calls,
     story,
+    where,
 )
 from drivelab.report.followed_remarks import left_out_lines, neighbour_words, processor_words, recording_words
 
@@ -185,8 +186,17 @@ def test_processes_that_have_no_room_are_counted(most: int, words: str) -> None:
 
 
 def test_layers_are_named_where_the_table_tells_of_them() -> None:
-    in_layers = CallSummary("fsync", 1, 1.0, 9.0, 9.0, 9.0, 9, {"layers": 5, "flush": 4})
-    assert list(part_meanings([in_layers], ["dm-crypt home", "loop0"])) == ["Layers: dm-crypt home and loop0."]
+    layers = ["dm-crypt home", "loop0", "md0"]
+    one = CallSummary("fsync", 1, 1.0, 9.0, 9.0, 9.0, 100, {"layers": 60, "flush": 40}, layers_ns={"dm-crypt home": 60})
+    (told,) = part_meanings([one], layers)
+    assert told == "dm-crypt home is a layer between the file system and the drive."
+    assert answer("etcd", [one]).endswith(": 60 % dm-crypt home, 40 % flush.")
+    both = replace(one, layers_ns={"dm-crypt home": 20, "loop0": 40})
+    (told,) = part_meanings([both], layers)
+    assert told == "dm-crypt home and loop0 are layers between the file system and the drive."
+    assert plain(where(both)) == "loop0 40 %, flush 40 %, dm-crypt home 20 %"
+    # of an older recording no title is known
+    assert where(replace(one, layers_ns={})) == "layers 60 %, flush 40 %"
     assert list(part_meanings([summary("fsync", flush=9)], ["loop0"])) == []
 
 
