@@ -23,7 +23,8 @@ NULL_BLK_NS, SCSI_NS = 1 * MS, 2 * MS
 # scsi_debug with any delay: a flush takes a twentieth of a second in whole ticks, of which the kernel has 250 a second
 SCSI_FLUSH_NS = 48 * MS
 TOLERANCE, CLOSE = 0.05, 0.02
-COUNT, SCSI_COUNT = 100, 20
+# so many syncs of a program carry a p99
+COUNT, SCSI_COUNT, PROGRAM_SYNCS = 100, 20, 100
 ANSWER_S = 500
 ONCE = ("--repeats", "1", "--count")
 # a write with FUA; the synchronous call flushes once more by itself, io_uring's does not
@@ -59,8 +60,15 @@ FILE_SYSTEM = """
 # a program of somebody else that says itself how long its syncs took
 PROGRAM_SAYS = "/tmp/fio.json"
 PROGRAM = (
-    *("fio", "--name=log", "--directory=/tmp/log", "--rw=write", "--bs=4k", f"--size={4 * COUNT}k", "--fdatasync=1"),
-    *("--ioengine=psync", "--fallocate=none", f"--output={PROGRAM_SAYS}", "--output-format=json"),
+    *("fio", "--name=log", "--directory=/tmp/log", "--rw=write", "--bs=4k", "--fdatasync=1"),
+    # none after the last write
+    *(
+        f"--size={4 * (PROGRAM_SYNCS + 1)}k",
+        "--ioengine=psync",
+        "--fallocate=none",
+        f"--output={PROGRAM_SAYS}",
+        "--output-format=json",
+    ),
 )
 FOLLOWED = "followed"
 Found = dict[str, Any]
@@ -168,7 +176,7 @@ def test_the_syncs_of_a_followed_program_are_told_as_it_tells_them(in_virtual_ti
     (call,) = [one for one in found["calls"] if one["call"] == "fdatasync"]
     told = found["program"]
     # its clock stands outside of the call, and its buckets are 1/64 wide
-    assert call["count"] == told["N"] == COUNT - 1
+    assert call["count"] == told["N"] == PROGRAM_SYNCS
     assert call["p50_ns"] == pytest.approx(told["percentile"]["50.000000"], rel=1 / 64)
     assert call["p99_ns"] == pytest.approx(told["percentile"]["99.000000"], rel=1 / 64)
     assert sum(call["parts_ns"].values()) == pytest.approx(told["mean"] * told["N"], rel=CLOSE)
