@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 import threading
 from collections.abc import Mapping, Sequence
@@ -47,6 +48,7 @@ class StandInCluster:
         self.dictionary = header_dictionary(kubectl)
         host, port = listening.getsockname()[:2]
         self._address = f"http://{host}:{port}"
+        self.is_closed = False
         self._server = ThreadingHTTPServer(
             (host, port), type("Handler", (_Handler,), {"cluster": self}), bind_and_activate=False
         )
@@ -70,6 +72,7 @@ class StandInCluster:
 
     def close(self) -> None:
         """End all containers, and the server."""
+        self.is_closed = True
         for pod in list(self.pods.by_name.values()):
             pod.stop()
         self._server.shutdown()
@@ -171,10 +174,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.cluster.pods.watched += 1
         try:
-            while True:
-                for version, kind, pod in self.cluster.pods.news(since, name):
+            # whoever watches says nothing more, but that it has left
+            while not (self.cluster.is_closed or select.select([self.connection], [], [], 0)[0]):
+                since, news = self.cluster.pods.news(since, name)
+                for kind, pod in news:
                     self.wfile.write(json.dumps({"type": kind, "object": pod}).encode() + b"\n")
-                    since = version
                 self.wfile.flush()
         except OSError:
             pass

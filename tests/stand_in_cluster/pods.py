@@ -221,13 +221,13 @@ class Pods:
         with self.changed:
             return len(self._news)
 
-    def news(self, since: int, name: str | None) -> list[tuple[int, str, dict[str, Any]]]:
-        """What has happened to a pod, or to any, since then; waits for a while if that is nothing."""
+    def news(self, since: int, name: str | None) -> tuple[int, list[tuple[str, dict[str, Any]]]]:
+        """How much has happened, and what since then to a pod, or to any; waits for a while if that is nothing."""
         with self.changed:
             if len(self._news) <= since:
                 self.changed.wait(1)
-            listed = list(enumerate(self._news[since:], since + 1))
-            return [(one, kind, pod) for one, (kind, pod) in listed if name in (None, pod["metadata"]["name"])]
+            told = [(kind, pod) for kind, pod in self._news[since:] if name in (None, pod["metadata"]["name"])]
+            return len(self._news), told
 
     def _tell(self, pod: Pod, kind: str) -> None:
         with self.changed:
