@@ -123,9 +123,9 @@ class _Endless:
 
 def test_ten_million_are_drawn_in_seconds_and_few_bytes() -> None:
     trial = TrialContent("reads", "random reads", "read", records=_Endless())
-    began = time.process_time()
+    began = time.thread_time()
     figure = io_scatter([trial])
-    assert time.process_time() - began < 6
+    assert time.thread_time() - began < 6
     assert figure is not None
     assert sum(row[5] for row in figure.table.rows) == 10_000_000  # type: ignore[misc]
     assert len(json.dumps([figure.plots[0].data, figure.plots[0].layout])) < 300_000
