@@ -210,7 +210,7 @@ def test_a_host_that_is_cut_off_and_one_that_is_killed_put_all_back_and_go_on_la
 def test_nobody_without_a_certificate_is_heard_and_nobody_else_measures_meanwhile(
     fleet: Fleet, make_loop_device: MakeLoopDevice
 ) -> None:
-    device = make_loop_device()
+    device = make_loop_device(direct=True)
     host = fleet.add(0, drives=[device.name])
     # longer than anybody disturbs it, however busy the machine is
     fleet.vary(per_s=1)

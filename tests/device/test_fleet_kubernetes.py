@@ -155,7 +155,7 @@ def test_an_image_that_cannot_be_pulled_and_a_missing_drivelab_are_told_and_no_p
 def test_a_pod_measures_a_drive_and_puts_all_back_when_it_is_evicted_and_at_ctrl_c(
     nodes: Nodes, fleet: Fleet, make_loop_device: MakeLoopDevice
 ) -> None:
-    device = make_loop_device()
+    device = make_loop_device(direct=True)
     host = add(nodes, fleet, 0, drives=[device.name])
     fleet.vary(per_s=25)
     scheduler = Path(f"/sys/block/{device.name}/queue/scheduler")
