@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from drivelab.analyse.quantile import is_carried, quantile_estimate_from_series
+from drivelab.analyse.quantile import median_and_p99
 from drivelab.model.layer_times import layers_of
 from drivelab.model.trace import LAYERS, PARTS, Part
 
@@ -35,7 +35,7 @@ class CallSummary:
     p50_ns, slowest_ns : float
         Of the latency, as seen in the sample.
     p99_ns, p99_at_least_ns : float or None
-        The same of its 99 % quantile; of calls that do not carry it (`is_carried`) there is only a bound.
+        The same of its 99 % quantile; of calls that do not carry it there is only a bound (`median_and_p99`).
     time_ns : int
         How long all of them took together.
     parts_ns : mapping of Part to int
@@ -133,15 +133,18 @@ def call_summaries(
         latency = _column(rows, "latency_ns")
         p50, p99, at_least = median_and_p99(latency)
         rate = latency.size * 1e9 / max(1, duration_ns)
-        parts: dict[Part, int] = {part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}
         in_layers = layers_of(rows).sum(axis=0).tolist()
-        if any(in_layers):
-            parts[LAYERS] = sum(in_layers)
+        parts = _parts({part: int(_column(rows, f"{part}_ns").sum()) for part in PARTS}, in_layers)
         times = p50, p99, float(latency.max()), int(latency.sum())
         unknown = (of_unknown_files or {}).get(call, 0)
         by_layer = _by_layer(layers, in_layers)
         found.append(CallSummary(call, latency.size, rate, *times, parts, unknown, at_least, by_layer))
     return tuple(sorted(found, key=lambda one: -one.time_ns))
+
+
+def _parts(parts_ns: dict[Part, int], in_layers_ns: Sequence[int]) -> dict[Part, int]:
+    """The same with the time in layers, if there is any."""
+    return parts_ns | ({LAYERS: sum(in_layers_ns)} if any(in_layers_ns) else {})
 
 
 def _by_layer(layers: Sequence[str], times_ns: Sequence[int]) -> dict[str, int]:
@@ -150,16 +153,6 @@ def _by_layer(layers: Sequence[str], times_ns: Sequence[int]) -> dict[str, int]:
     for title, time_ns in zip(layers, times_ns, strict=False):
         found[title] += time_ns
     return {title: time_ns for title, time_ns in found.items() if time_ns}
-
-
-def median_and_p99(latency: Integers) -> tuple[float, float | None, float | None]:
-    """Median and 99 % quantile of some latencies (nearest rank); of too few None for that, and a bound of it."""
-    p50, p99 = map(float, np.quantile(latency, [0.5, 0.99], method="inverted_cdf"))
-    if is_carried(0.99, latency.size):
-        return p50, p99, None
-    low = quantile_estimate_from_series(latency.astype(np.float64), 0.99).low
-    # a few that drift bound it by less than the median beside it
-    return p50, None, max(p50, low or 0.0)
 
 
 def at_drive(
@@ -267,10 +260,8 @@ def slowest_calls(
     for place in order.tolist():
         row = operations.slice(place, 1).to_pylist()[0]
         told = {name: int(times[place]) for name, times in at_work.items() if times[place] > 0}
-        parts: dict[Part, int] = {part: row[f"{part}_ns"] for part in PARTS}
         in_layers = row.get("layers_ns") or ()
-        if any(in_layers):
-            parts[LAYERS] = sum(in_layers)
+        parts = _parts({part: row[f"{part}_ns"] for part in PARTS}, in_layers)
         by_time = dict(sorted(told.items(), key=lambda one: -one[1]))
         told_of = row["call"], row["file"], row["thread"], row["start_ns"], row["latency_ns"]
         found.append(SlowCall(*told_of, parts, by_time, int(alone[place]), _by_layer(layers, in_layers)))

@@ -174,6 +174,16 @@ def is_carried(at: float, count: int) -> bool:
     return _expected_beyond(at, count) >= VALUE_FROM
 
 
+def median_and_p99(latency: NDArray[np.int64]) -> tuple[float, float | None, float | None]:
+    """Median and 99 % quantile of some latencies (nearest rank); of too few None for that, and a bound of it."""
+    p50, p99 = map(float, np.quantile(latency, [0.5, 0.99], method="inverted_cdf"))
+    if is_carried(0.99, latency.size):
+        return p50, p99, None
+    low = quantile_estimate_from_series(latency.astype(np.float64), 0.99).low
+    # a few that drift bound it by less than the median beside it
+    return p50, None, max(p50, low or 0.0)
+
+
 def _expected_beyond(at: float, count: int) -> float:
     # 0.999 is a little less than itself in binary
     return count * min(at, 1 - at) + 1e-9

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from drivelab.analyse.interval_series import series_from_measurement
 from drivelab.analyse.quantile import (
     is_carried,
+    median_and_p99,
     quantile_estimates_from_intervals,
     quantile_estimates_from_series,
 )
@@ -82,10 +83,7 @@ def quantiles_of_operation(measured: Measurement, operation: str, latency: str) 
 
 def quantiles_of_series(series: NDArray[Any]) -> Quantiles:
     """What I/Os took, in the order of their times, as `changed_calls` gives it."""
-    p50_ns, p99_ns = np.quantile(series, _ATS, method="inverted_cdf")
-    if is_carried(_P99, len(series)):
-        return _quantiles(p50_ns, p99_ns)
-    return _quantiles_of(quantile_estimates_from_series(series, _ATS))
+    return dict(zip(("p50_ns", "p99_ns", "p99_at_least_ns"), median_and_p99(series), strict=True))
 
 
 def _quantiles_of(estimates: Sequence[Estimate]) -> Quantiles:

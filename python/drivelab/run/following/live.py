@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from drivelab.analyse.followed_calls import median_and_p99
+from drivelab.analyse.quantile import median_and_p99
 from drivelab.model.system_calls import ENTER_RING, READS, SUBMIT_AIO, SYNCS, WRITES, call_numbers
 from drivelab.run.following.open_files import OpenFiles
 from drivelab.run.following.recorded_calls import CallsTrace
