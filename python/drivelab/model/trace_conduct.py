@@ -40,7 +40,7 @@ class TraceConduct:
     duplicate_records : int
         Records that stood there twice.
     open_at_end : int
-        Bios that had not ended when the trace did.
+        Bios from the time of the operations that had not ended when the trace did.
     partial_operations : int
         Operations in whose window something is not known to its end.
     environment : mapping

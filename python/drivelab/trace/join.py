@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from drivelab import _engine
 from drivelab.model.errors import DrivelabError
@@ -127,10 +128,11 @@ def join_trace(
         rows, events, text = _engine.join_trace([str(path) for path in recording], columns, json.dumps(options))
     facts = json.loads(text)
     _refuse_another_trace(recording, operations, facts, devices or {})
+    lives = pa.Table.from_batches([pa.record_batch(events)])
     return JoinedTrace(
         operations=pa.Table.from_batches([pa.record_batch(rows)]),
-        events=pa.Table.from_batches([pa.record_batch(events)]),
-        conduct=_conduct(facts),
+        events=lives,
+        conduct=_conduct(facts, _open_at_end(lives, operations)),
         unnamed_bios=facts["unnamed_bios"],
         programs=facts["programs"],
         facts=facts,
@@ -156,7 +158,14 @@ def _layers(layers: Sequence[Layer]) -> list[dict[str, Any]]:
     ]
 
 
-def _conduct(facts: Mapping[str, Any]) -> TraceConduct:
+def _open_at_end(events: pa.Table, operations: pa.Table) -> int:
+    """Bios without an end; of those that began after the last operation had ended, the trace did not wait for any."""
+    last_ns = pc.max(operations["end_ns"])
+    is_open = pc.and_(pc.equal(events["kind"], "bio"), pc.is_null(events["ended_ns"]))
+    return int(pc.sum(pc.and_(is_open, pc.less_equal(events["queued_ns"], last_ns))).as_py() or 0)
+
+
+def _conduct(facts: Mapping[str, Any], open_at_end: int) -> TraceConduct:
     return TraceConduct(
         source="recording",
         reason="",
@@ -164,7 +173,7 @@ def _conduct(facts: Mapping[str, Any]) -> TraceConduct:
         unmatched_bios=facts["bios"]["outside"],
         foreign_bios=facts["bios"]["foreign"],
         duplicate_records=facts["recording"]["duplicates"],
-        open_at_end=facts["lives"]["bios_open_at_end"],
+        open_at_end=open_at_end,
         partial_operations=facts["partial_operations"],
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from block_trace import SYNC, WRITE, BlockTrace, D, Q
 from drivelab.model.errors import DrivelabError
 from drivelab.model.trace import PARTS
 from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, arrow_schema
@@ -173,3 +174,18 @@ def test_no_operations_leave_every_bio_to_nobody() -> None:
     assert found.operations.num_rows == 0
     assert found.facts["bios"]["charged"] == 0
     assert found.facts["bios"]["total"] == 2001
+
+
+@pytest.mark.parametrize(("when", "open_at_end"), [("while the operations ran", 100), ("after them", 0)])
+def test_bios_without_an_end_count_where_they_began_before_the_operations_ended(
+    when: str, open_at_end: int, tmp_path: Path
+) -> None:
+    operations = user_operations("raw_over1").slice(0, 2)
+    begin_ns, end_ns = operations["start_ns"][0].as_py(), operations["end_ns"][1].as_py()
+    trace = BlockTrace(cpus=1, device=LOOP0)
+    first_ns = begin_ns if when == "while the operations ran" else end_ns + 1_000_000
+    for index in range(100):
+        trace.add(first_ns + 10 * index, Q, 2048 * index, 1 << 20, WRITE | SYNC)
+        trace.add(first_ns + 10 * index + 5, D, 2048 * index, 1 << 20, WRITE | SYNC)
+    trace.write(tmp_path, "loop0")
+    assert join_trace([tmp_path], operations).conduct.open_at_end == open_at_end
