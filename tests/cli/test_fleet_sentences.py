@@ -80,8 +80,8 @@ def test_a_drive_that_flaps_is_told_how_often_and_how_long() -> None:
     assert (len(one.spans), one.is_recurring, one.has_recovered) == (8, True, False)
     sentence = answer_sentence(answer)
     assert sentence.startswith("1 of 48 drives is slow: disk4 of h2 takes 2.")
-    assert " 8 times, 2" in sentence
-    assert "min each, " in sentence
+    assert " 8 times for 2" in sentence
+    assert " min, " in sentence
     assert "first sample" not in sentence
     assert "from 2023-11-20 13:00 to 2023-11-21 10:" in sentence
 
@@ -103,5 +103,5 @@ def test_a_drive_that_is_slow_again_says_since_when() -> None:
     answer = answer_of(between("h2", "disk4", 2.2, 2, 4), between("h2", "disk4", 2.2, 20))
     sentence = answer_sentence(answer)
     assert "since 2023-11-21 09:0" in sentence
-    assert " and before: 2 times, " in sentence
+    assert " and before: 2 times for " in sentence
     assert ", first at 2023-11-20 15:0" in sentence

@@ -360,7 +360,7 @@ class FleetAnswer:
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         plain = asdict(replace(self, changes=())) | {"changes": [one.to_json() for one in self.changes]}
-        for name in ("drives", "hosts", "always_hosts", "odd_drives", "odd_hosts"):
+        for name in ("drives", "hosts", "always_hosts", "odd_drives", "odd_hosts", "unexplained"):
             plain[name] = [one.to_json() for one in getattr(self, name)]
         return plain | {"judged_drive_count": self.judged_drive_count}
 

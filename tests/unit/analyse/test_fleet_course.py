@@ -73,7 +73,7 @@ def test_what_gets_worse_is_slow_by_what_it_takes_now(ratio: Ratio, now: float, 
     assert one.worsening is not None
     assert not one.worsening.is_at_once
     assert 1 < one.worsening.before_ratio < one.ratio / 1.2
-    assert "; it has been getting worse, from 1." in answer_sentence(answer)
+    assert "; it has become worse, from 1." in answer_sentence(answer)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -149,6 +149,7 @@ def test_what_stands_out_to_the_end_and_is_made_by_no_chance_is_no_all_clear() -
     (one,) = answer.drives
     odd = replace(answer, drives=(), odd_drives=(one,))
     assert odd.unexplained == (one,)
+    assert [told["drive"] for told in odd.to_json()["unexplained"]] == ["disk3"]
     sentence = answer_sentence(odd)
     assert sentence.startswith(
         "No drive is slow for sure, but disk3 of h4 takes 2.0x what its peers take since 2023-11-21"

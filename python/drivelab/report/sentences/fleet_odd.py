@@ -130,7 +130,7 @@ def _time_words(one: SlowOne) -> str:
     """When it was slow, and whether it still is."""
     first, last = one.spans[0], one.spans[-1]
     if len(one.spans) > 1:
-        often = f"{len(one.spans)} times, {_lengths_words(one)}, {format_percent(one.share)} of its time"
+        often = f"{len(one.spans)} times for {_lengths_words(one)}, {format_percent(one.share)} of its time"
         if one.is_still_slow:
             return f"since {when_words(last.since_s)} and before: {often}, first at {when_words(first.since_s)}"
         return f"{often}, from {when_words(first.since_s)} to {until_words(one)}{_recovered_words(one)}"
@@ -146,7 +146,7 @@ def worse_words(one: SlowOne) -> str:
     if worse is None or one.has_recovered:
         return ""
     if not worse.is_at_once:
-        return f"; it has been getting worse, from {times_words(worse.before_ratio)} at first"
+        return f"; it has become worse, from {times_words(worse.before_ratio)} at first"
     when = _until_words(when_words(one.spans[-1].since_s), worse.since_s)
     return f"; it got worse at {when}, from {times_words(worse.before_ratio)} before"
 
@@ -156,13 +156,13 @@ def _recovered_words(one: SlowOne) -> str:
 
 
 def _lengths_words(one: SlowOne) -> str:
-    """``25 to 30 min each``."""
+    """``25 to 30 min``."""
     lengths_s = [span.until_s - span.since_s for span in one.spans]
     least, most = (format_wait_ns(length_s * 1e9) for length_s in (min(lengths_s), max(lengths_s)))
     if least == most:
-        return f"{most} each"
+        return most
     number, _, unit = least.partition(" ")
-    return f"{number if most.endswith(f' {unit}') and most.count(' ') == 1 else least} to {most} each"
+    return f"{number if most.endswith(f' {unit}') and most.count(' ') == 1 else least} to {most}"
 
 
 def _stopped(answer: FleetAnswer, *, has_cluster: bool) -> Iterator[str]:
