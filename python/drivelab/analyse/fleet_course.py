@@ -14,7 +14,7 @@ from drivelab.model.fleet import Seconds, Worsening
 
 Floats = npt.NDArray[np.float64]
 # now is the longest window, or where it gets worse gradually that part of it, and so many samples at least; more,
-# until the interval is no wider than that
+# until the interval is no wider than that, and above what the peers take
 _GRADUAL_SHARE, _RECENT_SAMPLES_MIN, _WIDTH_MAX = 3, 48, 1.5
 # blocks of so many seconds and samples at least, and no more of them than that; so many on either side of a step
 _BLOCK_S, _BLOCK_SAMPLES_MIN, _BLOCKS_MAX, _SIDE_BLOCKS_MIN = 600, 8, 96, 3
@@ -66,7 +66,7 @@ def course_of(time_s: Seconds, excess: Floats, step_s: int) -> Course:
         # before the step it took something else
         count = min(count, len(excess) - rise.place)
     ratio, low, high = _ratio(excess[-count:], is_gradual)
-    while high > _WIDTH_MAX * low and count < len(excess):
+    while (low <= 1 or high > _WIDTH_MAX * low) and count < len(excess):
         count *= 2
         ratio, low, high = _ratio(excess[-count:], is_gradual)
     # a step is none where what follows it tells no ratio

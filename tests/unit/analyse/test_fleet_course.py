@@ -192,3 +192,11 @@ def test_a_drive_whose_last_samples_scatter_widely_is_slow_by_those_before(seed:
     course = course_of(BEGIN_S + 300 * np.arange(230), excess, 300)
     assert 1.3 < course.low < course.ratio < 1.5
     assert course.worsening is None
+
+
+def test_last_samples_that_do_not_tell_a_slow_drive_from_its_peers_are_no_recovery() -> None:
+    """48 wandering samples may tell nothing where all of them together do."""
+    random = np.random.default_rng(5)
+    excess = np.concatenate([random.normal(0.25, 0.05, 200), np.repeat(random.normal(0.06, 0.1, 12), 4)])
+    now = course_of(60 * np.arange(len(excess)), excess, 60 * 60)
+    assert now.low > 1
