@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from drivelab.run.kernel_text import kernel_text
+
 PROC = Path("/proc")
 SYSFS_BLOCK = Path("/sys/block")
 _SECTOR_BYTES = 512
@@ -77,7 +79,7 @@ def read_programs(drives: Sequence[str]) -> ProgramsReading:
     own, tick_ns = os.getpid(), 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     found = {}
     for entry in os.listdir(PROC):
-        line = _text(PROC / entry / "stat") if entry.isdecimal() else ""
+        line = kernel_text(f"{PROC}/{entry}/stat") if entry.isdecimal() else ""
         name, closing, rest = line.partition("(")[2].rpartition(")")
         if not closing:
             continue
@@ -85,7 +87,7 @@ def read_programs(drives: Sequence[str]) -> ProgramsReading:
         pid, parent = int(entry), int(fields[_PARENT])
         if int(fields[_FLAGS]) & _PF_KTHREAD or own in (pid, parent):
             continue
-        moved = dict(one.split(": ") for one in _text(PROC / entry / "io").splitlines())
+        moved = dict(one.split(": ") for one in kernel_text(f"{PROC}/{entry}/io").splitlines())
         totals = Totals(
             sum(map(int, fields[_TICKS])) * tick_ns, int(moved.get("read_bytes", 0)), int(moved.get("write_bytes", 0))
         )
@@ -157,7 +159,7 @@ def _bytes_written_elsewhere(drives: Sequence[str]) -> int:
     for device in SYSFS_BLOCK.iterdir() if SYSFS_BLOCK.is_dir() else ():
         if device.name in drives or device.name.startswith(_NO_DRIVES) or _has_any(device / "slaves"):
             continue
-        fields = _text(device / "stat").split()
+        fields = kernel_text(f"{device}/stat").split()
         written += int(fields[_WRITE_SECTORS]) * _SECTOR_BYTES if fields else 0
     return written
 
@@ -167,11 +169,3 @@ def _has_any(directory: Path) -> bool:
         return any(directory.iterdir())
     except OSError:
         return False
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        # it has ended, or is not ours to look at
-        return ""

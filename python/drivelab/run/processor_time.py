@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivelab.run.kernel_text import kernel_text
+
 PROC = Path("/proc")
 # fields of the cpu line of /proc/stat, from 0
 _USER, _NICE, _SYSTEM = 0, 1, 2
@@ -91,12 +93,8 @@ def _kernel_thread_ns() -> dict[int, int] | None:
         threads = (PROC / str(_KTHREADD) / "task" / str(_KTHREADD) / "children").read_text().split()
     except OSError:
         return None
-    found = {}
-    for thread in threads:
-        try:
-            # the first number is the time on a processor, exact
-            found[int(thread)] = int((PROC / thread / "schedstat").read_text().split()[0])
-        except (OSError, IndexError):
-            # it has ended, or the kernel was built without this file
-            continue
+    # the first number is the time on a processor, exact; there is none of a thread that has ended, nor where the kernel
+    # was built without this file
+    told = ((thread, kernel_text(f"{PROC}/{thread}/schedstat").split()) for thread in threads)
+    found = {int(thread): int(numbers[0]) for thread, numbers in told if numbers}
     return found or None
