@@ -86,13 +86,15 @@ def with_optional_values(arguments: Sequence[str]) -> list[str]:
     return with_matching(arguments)
 
 
-def build_program(chosen: str | None) -> typer.Typer:
+def build_program(chosen: str | None, *, is_certain: bool = False) -> typer.Typer:
     """The program with all its commands, of which only `chosen` is imported.
 
     Parameters
     ----------
     chosen : str or None
         The command that is going to run, with its group; the others stand in the help only.
+    is_certain : bool
+        Whether nothing else can be asked for, so that commands outside of its group are left out.
     """
     program = typer.Typer(
         name="drivelab",
@@ -105,6 +107,8 @@ def build_program(chosen: str | None) -> typer.Typer:
     )
     program.callback()(_root)
     for command in COMMANDS:
+        if is_certain and command.word != str(chosen).split()[0]:
+            continue
         if not command.commands:
             _add(program, command, chosen)
             continue
@@ -153,7 +157,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
     """Parse the arguments and run the command they name."""
     command = command_of(arguments)
     chosen = command.name if command else None
-    program = typer.main.get_command(build_program(chosen))
+    # an option before it may be one of the program itself, such as --help
+    is_certain = chosen is not None and arguments[0] == chosen.split()[0]
+    program = typer.main.get_command(build_program(chosen, is_certain=is_certain))
     given = with_optional_values(arguments) if chosen == "report" else list(arguments)
     # what scripts ask to see whether fio is there; elsewhere it is a part of words of fio
     given = ["fio", "--help"] if given == ["fio", "-h"] else given
