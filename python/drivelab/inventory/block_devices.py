@@ -16,7 +16,12 @@ _DELETED = " (deleted)"
 
 def directory_of(name: str, paths: SystemPaths = SYSTEM) -> Path:
     """The sysfs directory of a block device, links followed."""
-    return (paths.sys / "class" / "block" / name).resolve()
+    link = f"{paths.sys}/class/block/{name}"
+    try:
+        return Path(os.path.normpath(f"{paths.sys}/class/block/{os.readlink(link)}"))
+    except OSError:
+        # there is none, and whoever reads of it finds nothing
+        return Path(link)
 
 
 def device_node(name: str, paths: SystemPaths = SYSTEM) -> Path:
@@ -92,7 +97,7 @@ def slaves_of(name: str, paths: SystemPaths = SYSTEM) -> list[str]:
 
 def backing_file_of(name: str, paths: SystemPaths = SYSTEM) -> str | None:
     """The file or device behind a loop device, as its file system spells it; None when it has none."""
-    text = read_names(directory_of(name, paths) / "loop" / "backing_file")
+    text = read_names(paths.sys / "class" / "block" / name / "loop" / "backing_file")
     return text.removesuffix("\n").removesuffix(_DELETED) if text else None
 
 

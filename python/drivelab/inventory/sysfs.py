@@ -22,7 +22,8 @@ def read_names(path: Path) -> str | None:
 def read_bytes(path: Path) -> bytes | None:
     """Contents of a small file; None when it cannot be read."""
     try:
-        return path.read_bytes()
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
     except OSError:
         return None
 
