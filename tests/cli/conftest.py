@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from btt_command import Btt
+from drivelab.cli import check_results, run_end
 from drivelab.cli.main import run
 from drivelab.store.remote.bring import forget
 from s3_server import KEYS, Bucket, Wire, s3_server
@@ -70,3 +71,10 @@ def asked(capsys: pytest.CaptureFixture[str]) -> Asked:
         return status, printed.out, printed.err
 
     return ask
+
+
+@pytest.fixture
+def no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that measure end as where what pages are made with is not installed; a page is a third of a check."""
+    for command in (check_results, run_end):
+        monkeypatch.setattr(command, "write_page", lambda *_: None)

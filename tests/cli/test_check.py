@@ -94,6 +94,7 @@ def test_text_fits_a_terminal_and_names_the_report(
     assert status == {"pass": 0, "fail": 1, "undecided": 4}[outcome]
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_rate_of_commits_makes_a_program_without_a_limit_a_verdict(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_rate_of_commits_makes_a_program_without_a_limit_a_verdict(
     assert verdict["forecast"]["own_time_range_ns"][0] == pytest.approx(0.55 * verdict["forecast"]["own_time_ns"])
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_service_is_judged_by_a_file_of_ones_own(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +157,7 @@ def test_ctrl_c_shows_what_was_measured_and_cleans_up(place: Path, tmp_path: Pat
     assert open_run(found["run"]).run_json["status"] == "interrupted"
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_file_is_only_read_and_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "data"
     path.write_bytes(os.urandom(16 * MIB))
@@ -177,6 +180,7 @@ def test_a_sparse_file_is_not_mistaken_for_data(tmp_path: Path, capsys: pytest.C
     assert status == 4
 
 
+@pytest.mark.usefixtures("no_page")
 def test_memory_is_not_mistaken_for_a_drive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = Path("/dev/shm") / f"drivelab-test-{os.getpid()}"
     directory.mkdir()

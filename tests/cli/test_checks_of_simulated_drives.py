@@ -25,6 +25,7 @@ def test_what_is_undecided_is_told_with_its_number_and_its_limit(capsys: pytest.
     assert len(lines) <= 25
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_forecast_that_a_burst_may_have_given_holds_at_first(capsys: pytest.CaptureFixture[str]) -> None:
     run(["check", "sim:gp2-100", "--for", "postgres", "--quick"])
     told = " ".join(capsys.readouterr().out.split())
@@ -34,6 +35,7 @@ def test_a_forecast_that_a_burst_may_have_given_holds_at_first(capsys: pytest.Ca
     assert "PostgreSQL would commit about" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.usefixtures("no_page")
 def test_why_there_is_no_yes_or_no_is_told_of_every_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "sim:micron-7450-max", "--for", "ceph", "--quick"]) == 0
     told = " ".join(capsys.readouterr().out.split())
@@ -43,6 +45,7 @@ def test_why_there_is_no_yes_or_no_is_told_of_every_program(capsys: pytest.Captu
     assert "its log takes at first 75" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.usefixtures("no_page")
 @pytest.mark.parametrize(("rate", "status"), [("100", 0), ("500", 4)])
 def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(
     rate: str, status: int, capsys: pytest.CaptureFixture[str]
@@ -56,6 +59,7 @@ def test_a_rate_that_a_base_rate_may_not_reach_is_undecided(
     assert "check again" not in told
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_rate_that_may_be_a_burst_is_compared_with_a_word_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     for target in ("sim:disk-7200", "sim:gp2-100"):
         run(["check", target, "--quick"])

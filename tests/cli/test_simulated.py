@@ -139,6 +139,7 @@ def test_what_a_simulated_drive_does_not_have_is_refused(
     assert code in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("no_page")
 @pytest.mark.parametrize(("model", "is_limited"), [("gp2-100", True), ("consumer-ssd", False), ("disk-7200", False)])
 def test_a_check_says_that_a_limited_rate_may_be_a_burst_and_when_one_would_know(
     model: str, is_limited: bool, capsys: pytest.CaptureFixture[str]
@@ -156,6 +157,7 @@ def test_a_check_says_that_a_limited_rate_may_be_a_burst_and_when_one_would_know
         assert any("may be a burst" in caveat for caveat in told["verdict"]["caveats"])
 
 
+@pytest.mark.usefixtures("no_page")
 def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(capsys: pytest.CaptureFixture[str]) -> None:
     run(["check", "sim:gp2-100", "--quick"])
     lines = capsys.readouterr().out.splitlines()
@@ -167,6 +169,7 @@ def test_the_screen_of_a_check_tells_a_burst_in_place_of_what_its_head_says(caps
     assert "?    Measure the base rate: drivelab run burst sim:gp2-100" in told
 
 
+@pytest.mark.usefixtures("no_page")
 def test_trials_that_tell_whether_something_compresses_are_compared_with_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -180,6 +183,7 @@ def test_trials_that_tell_whether_something_compresses_are_compared_with_none(
     assert "compression-" not in told
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_burst_that_ends_in_a_check_is_told_and_rates_rest_on_what_is_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,6 +33,7 @@ def test_iops_of_the_suite_are_a_square_and_its_rounds_judge_steadiness(capsys: 
     assert not [line for line in lines if "rule of five rounds" in line]
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_suite_counts_all_its_small_writes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "pts-wsat", "sim:industrial-card"]) in (0, 4)
     shown = capsys.readouterr().out
@@ -42,6 +43,7 @@ def test_a_suite_counts_all_its_small_writes(capsys: pytest.CaptureFixture[str])
     assert "measured for only" not in shown, "of one write after the purge"
 
 
+@pytest.mark.usefixtures("no_page")
 def test_a_comparison_rests_on_the_rounds_and_the_mean_that_the_run_itself_tells(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
