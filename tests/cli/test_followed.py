@@ -178,7 +178,24 @@ def test_two_are_explained_beside_each_other(kept: Path, capsys: pytest.CaptureF
     lossy["conduct"]["lost_events"] = 3
     (other / "followed.json").write_text(json.dumps(lossy))
     assert main.run(["explain", NAME, other.name]) == 2
-    assert "error[U022]" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "error[U022]" in error
+    assert "have no kind of call in common whose traces are whole" in error
+
+
+def test_two_without_a_kind_of_call_in_common_are_told_by_the_calls_that_each_has(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = kept.parent / "20260104T000000Z-followed-python3"
+    shutil.copytree(kept, other)
+    rows = pq.read_table(kept / "calls.parquet")
+    kept_rows = {call: rows.filter(pc.equal(rows["call"], call)) for call in ("write", "fdatasync")}
+    pq.write_table(kept_rows["write"], kept / "calls.parquet")
+    pq.write_table(kept_rows["fdatasync"], other / "calls.parquet")
+    assert main.run(["explain", NAME, other.name]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert f"{NAME} has write calls and {other.name} has fdatasync calls: no kind of call is in both" in error
+    assert "whole" not in error
 
 
 def test_its_report_comes_in_every_format(kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from drivelab.analyse.explanation import TracedPass, explanation_of, whole_passe
 from drivelab.analyse.explanation_difference import explanation_difference
 from drivelab.analyse.followed_calls import CallSummary, SlowCall, at_drive, call_summaries, others_alone, slowest_calls
 from drivelab.analyse.operation_parts import operation_parts
+from drivelab.model.names import some_in_words
 from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation, ExplanationDifference, Part
 from drivelab.store.followed import FollowedRecord, StoredFollowed, named_by_durability
 
@@ -226,6 +227,34 @@ def followed_differences(base: StoredFollowed, new: StoredFollowed) -> tuple[Exp
             label = f"{new.record.program}: {operation}"
             found.append(replace(difference, operation=operation, label=label, units="calls"))
     return tuple(found)
+
+
+def why_no_difference(base: StoredFollowed, new: StoredFollowed) -> str:
+    """Why `followed_differences` finds nothing: which calls each of them has, where they share no kind.
+
+    Raises
+    ------
+    DrivelabError
+        S506: a table cannot be read.
+    """
+    calls = [named_by_durability(stored.calls()) for stored in (base, new)]
+    names = [stored.directory.resolve().name for stored in (base, new)]
+    kinds = [set(pc.unique(rows["operation"]).to_pylist()) for rows in calls]
+    shared = [operation for operation in _KINDS if OPERATION_NAMES.index(operation) in kinds[0] & kinds[1]]
+    if not shared:
+        told = [f"{name} has {_calls_in_words(rows)}" for name, rows in zip(names, calls, strict=True)]
+        return f"{' and '.join(told)}: no kind of call is in both"
+    is_whole = any(
+        all(whole_passes(_pass_of(one.record, rows, operation)) for one, rows in zip((base, new), calls, strict=True))
+        for operation in shared
+    )
+    what = "that takes a noticeable share of their time" if is_whole else "whose traces are whole"
+    return f"{' and '.join(names)} have no kind of call in common {what}"
+
+
+def _calls_in_words(calls: pa.Table) -> str:
+    counts = {one["values"]: one["counts"] for one in pc.value_counts(calls["call"]).to_pylist()}
+    return f"{some_in_words(sorted(counts, key=lambda call: -counts[call]))} calls" if counts else "no calls"
 
 
 def _share_of_time(calls: pa.Table, operation: str) -> float:

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from drivelab.answers.followed import FollowedAnswer, followed_answer, followed_differences
+from drivelab.answers.followed import FollowedAnswer, followed_answer, followed_differences, why_no_difference
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import print_differences
 from drivelab.cli.followed_live import live_table
@@ -174,7 +174,10 @@ def explain_both(options: ExplainOptions, directories: Sequence[Path]) -> int:
     """
     _require_only(options, _OF_BOTH, "is for what is measured now, and two programs were followed")
     base, new = map(open_followed, directories)
-    print_differences(followed_differences(base, new), directories, (), as_json=options.as_json)
+    found = followed_differences(base, new)
+    if not found:
+        raise DrivelabError("U022", why_no_difference(base, new), where=", ".join(map(str, directories)))
+    print_differences(found, directories, (), as_json=options.as_json)
     return EXIT_OK
 
 
