@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drivelab.analyse.findings.evidence import TrialEvidence
-from drivelab.analyse.findings.page_cache_answered import answered_elsewhere
+from drivelab.analyse.findings.page_cache_answered import FEW_READS, NOT_THE_DRIVES, answered_elsewhere, reads_stand
 from drivelab.model.finding import Finding, Severity
 from drivelab.model.measurement import DeviceCounts
 from drivelab.model.target import is_scratch_file
@@ -21,24 +21,26 @@ def find(evidence: TrialEvidence) -> list[Finding]:
     looked at for what the loop device is asked to do, and only warned of. Of a program's calls those count that bypass
     the page cache: the others use memory as they did, and what is written over before a sync call never gets there.
     """
-    beneath = _drive_beneath_loop(evidence)
-    if beneath is None or evidence.is_null:
+    beneath, counted = _drive_beneath_loop(evidence), evidence.measured.counted_device
+    if beneath is None or counted is None or evidence.is_null:
         return []
     loop = next(layer for layer in reversed(evidence.target.devices) if layer.kind == "loop")
+    found = []
     for operation, moved in (("read", beneath.bytes_read), ("write", beneath.bytes_written)):
         issued = evidence.direct_bytes(operation) if evidence.replays_calls else evidence.issued(operation)
         if not answered_elsewhere(issued, moved):
             continue
-        severity: Severity = "warning" if is_scratch_file(loop.detail) else "invalid"
+        stand = operation == "read" and reads_stand(evidence, issued, moved)
+        severity: Severity = "note" if stand else "warning" if is_scratch_file(loop.detail) else "invalid"
         text = (
             f"the page cache answered in place of {beneath.device}, the drive beneath the file of {loop.name}: "
-            f"{format_bytes(moved)} of {format_bytes(issued)} of {operation}s came there, and the numbers are not "
-            "the drive's"
+            f"{format_bytes(moved)} of {format_bytes(issued)} of {operation}s came there, "
+            f"{FEW_READS if stand else NOT_THE_DRIVES}"
         )
         facts = {"operation": operation, "issued_bytes": issued, "drive_bytes": moved, "drive": beneath.device}
         advice = f"let the loop device bypass the page cache: losetup --direct-io=on {loop.path}"
-        return [Finding(CODE, severity, text, evidence.name, facts, advice)]
-    return []
+        found.append(Finding(CODE, severity, text, evidence.name, facts, "" if stand else advice))
+    return found
 
 
 def _drive_beneath_loop(evidence: TrialEvidence) -> DeviceCounts | None:
