@@ -147,6 +147,7 @@ def _simulated(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 _JOINED: Mapping[str, Callable[[Sequence[dict[str, Any]]], dict[str, Any] | None]] = {
     "other_work": summed,
+    "own_reads": summed,
     "page_cache": _page_cache,
     "processors": _processors,
     "other_programs": _programs,

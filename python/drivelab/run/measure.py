@@ -34,6 +34,7 @@ from drivelab.run.engine import (
 )
 from drivelab.run.extents import ExtentShares, extent_shares
 from drivelab.run.extents import in_all as shares_in_all
+from drivelab.run.own_reads import own_reads_between, read_own_reads
 from drivelab.run.page_cache import Residency, residency
 from drivelab.run.page_cache import in_all as resident_in_all
 from drivelab.run.surroundings import read_surroundings, surroundings_between
@@ -117,7 +118,10 @@ def _counted(
     before = read_counters(names)
     # what others read of a drive meanwhile is in both: they leave pages, and the drive counts their reads
     resident_before = resident_of(workload)
+    is_on_loop = any(layer.kind == "loop" for layer in target.devices)
+    own_before = read_own_reads(with_workers=is_on_loop)
     run = issue()
+    own_after = read_own_reads(with_workers=is_on_loop)
     resident_after = resident_of(workload)
     after = read_counters(names)
     surroundings_after = read_surroundings(drives)
@@ -127,6 +131,7 @@ def _counted(
         devices=counts_between(before, after, sync_calls=sync_call_count(workload, run)),
         context=surroundings_between(surroundings_before, surroundings_after)
         | context_of_file(workload, extents, resident_before, resident_after)
+        | {"own_reads": own_reads_between(own_before, own_after)}
         | {"other_work": other_work, "device_counters_reason": reason, "counted_device": counted},
     )
 

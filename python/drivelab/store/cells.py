@@ -103,6 +103,7 @@ class _Context(TypedDict, total=False):
     pressure: dict[str, Any] | None
     other_work: dict[str, Any] | None
     other_programs: _OtherPrograms | None
+    own_reads: dict[str, int | None] | None
     write_cache_emptied_ns: int | None
     together: dict[str, Any] | None
     trim: _Trim | None

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simulated_trials import counted, evidence, interval_table, latencies, measured, workload
+from simulated_trials import counted, evidence, interval_table, latencies, measured, target, workload
 
-from drivelab.analyse.findings import page_cache_answered
+from drivelab.analyse.findings import host_cache_answered, page_cache_answered
 from drivelab.analyse.findings.evidence import TrialEvidence
 from drivelab.model.target import BlockLayer
 from drivelab.model.workload import OperationShare, Pacing
@@ -81,3 +81,34 @@ def test_reads_and_writes_from_memory_are_both_told() -> None:
     values = {name: latencies(1000) for name in ("read", "write")}
     found = page_cache_answered.find(evidence(measured(asked, values, devices=[counted(reads=9, writes=9)])))
     assert [(one.severity, one.evidence["operation"]) for one in found] == [("invalid", "read"), ("invalid", "write")]
+
+
+@pytest.mark.parametrize(
+    ("own_bytes", "expected"), [(0, ["invalid"]), (2000 * 4 * KIB, []), (9000 * 4 * KIB, []), (None, [])]
+)
+def test_reads_of_others_are_not_taken_for_ours(own_bytes: int | None, expected: list[str]) -> None:
+    own = {"own_reads": {"process_bytes": own_bytes, "worker_bytes": None}}
+    assert severities(evidence(measured(devices=[counted(reads=2000)], context=own))) == expected
+
+
+@pytest.mark.parametrize(
+    ("process_reads", "worker_reads", "expected"),
+    [
+        # ours went to the loop device, and nobody read its file of the drive for us
+        (2000, 0, ["invalid"]),
+        (2000, 2000, []),
+        # the loop device had our own threads read its file
+        (4000, 0, []),
+        # what others may not see
+        (2000, None, []),
+    ],
+)
+def test_beneath_a_loop_device_the_kernels_workers_read_for_us(
+    process_reads: int, worker_reads: int | None, expected: list[str]
+) -> None:
+    worker_bytes = None if worker_reads is None else worker_reads * 4 * KIB
+    own = {"own_reads": {"process_bytes": process_reads * 4 * KIB, "worker_bytes": worker_bytes}}
+    devices = [counted(reads=2000), replace(counted(reads=2000), device="loop4")]
+    trial = measured(devices=devices, context={"counted_device": "loop4"} | own)
+    found = host_cache_answered.find(evidence(trial, replace(target(), devices=(LOOP,))))
+    assert [one.severity for one in found] == expected

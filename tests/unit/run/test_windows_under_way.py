@@ -56,3 +56,13 @@ def test_a_complete_trial_is_not_kept_twice() -> None:
     assert not kept
     counters = [one.measured.devices[0].writes for one in windows_of_a_check()]
     assert joined.devices[0].writes == sum(counters)
+
+
+def test_what_a_program_had_read_in_all_windows_is_added_up_as_what_drives_counted_is() -> None:
+    windows = WindowsUnderWay()
+    for one in windows_of_a_check():
+        own = {"own_reads": {"process_bytes": 4096, "worker_bytes": None}}
+        windows.take(replace(one, measured=replace(one.measured, context=one.measured.context | own)))
+    joined = windows.joined("sync-write-512").measured
+    count = len(windows_of_a_check())
+    assert joined.context["own_reads"] == {"process_bytes": count * 4096, "worker_bytes": None}

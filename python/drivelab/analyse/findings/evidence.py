@@ -95,6 +95,20 @@ class TrialEvidence:
         # it may have been stopped before all of them
         return min(direct, self.issued(operation))
 
+    def own_reads(self, counted_bytes: int, *, asked_above: int | None = None) -> int:
+        """Bytes that a drive read for this trial: of those that it counted no more than we had it read.
+
+        Parameters
+        ----------
+        asked_above : int, optional
+            For the drive beneath a loop device: what of our own total was asked of that device, and not of the drive.
+        """
+        own = self.measured.context.get("own_reads") or {}
+        ours, workers = own.get("process_bytes"), own.get("worker_bytes")
+        if asked_above is not None:
+            ours = None if ours is None or workers is None else workers + max(0, ours - asked_above)
+        return counted_bytes if ours is None else min(counted_bytes, ours)
+
     def operations(self, operation: str) -> int:
         """Operations of one kind in all phases."""
         return issued_count(self.measured, operation)

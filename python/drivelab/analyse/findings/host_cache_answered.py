@@ -26,8 +26,11 @@ def find(evidence: TrialEvidence) -> list[Finding]:
         return []
     loop = next(layer for layer in reversed(evidence.target.devices) if layer.kind == "loop")
     found = []
-    for operation, moved in (("read", beneath.bytes_read), ("write", beneath.bytes_written)):
+    for operation in ("read", "write"):
         issued = evidence.direct_bytes(operation) if evidence.replays_calls else evidence.issued(operation)
+        # what was asked of the loop device is in our own total; the kernel's workers read its file, or our threads
+        reads = evidence.own_reads(beneath.bytes_read, asked_above=min(issued, counted.bytes_read))
+        moved = reads if operation == "read" else beneath.bytes_written
         if not answered_elsewhere(issued, moved):
             continue
         stand = operation == "read" and reads_stand(evidence, issued, moved)

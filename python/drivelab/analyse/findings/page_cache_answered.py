@@ -96,7 +96,7 @@ def _from_device_bytes(evidence: TrialEvidence) -> list[Finding]:
     counts = evidence.given
     assert counts is not None
     found = []
-    for operation, seen in (("read", counts.bytes_read), ("write", counts.bytes_written)):
+    for operation, seen in (("read", evidence.own_reads(counts.bytes_read)), ("write", counts.bytes_written)):
         issued = evidence.issued(operation)
         if not answered_elsewhere(issued, seen):
             continue
