@@ -77,3 +77,21 @@ def test_reads_of_a_file_past_the_page_cache_are_the_drives(
     status, found = replayed(capsys, iolog(tmp_path / "log", reads(400)), device, "--out", tmp_path / "runs")
     assert not {"host-cache-answered", "page-cache-answered"} & found.keys()
     assert status == 0
+
+
+def test_a_few_reads_from_memory_void_their_row_and_not_what_the_load_waits_for(
+    cached_device: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writes = (
+        f"{20 * number} /f {line}"
+        for number in range(60)
+        for line in (f"write {number * 4096} 4096", f"datasync {number * 4096} 4096")
+    )
+    log = iolog(tmp_path / "log", iter([*writes, *(f"1200 /f read {MIB + place * 4096} 4096" for place in range(7))]))
+    arguments = [log, cached_device, "--erase", cached_device.name, "--out", tmp_path / "runs"]
+    status = main.run(["replay", *map(str, arguments)])
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"On {cached_device} this load's sync calls took ")
+    assert any(line.startswith("read (void) ") for line in lines)
+    assert any(line.startswith("  void: the page cache answered in place of ") for line in lines)
+    assert status == 0

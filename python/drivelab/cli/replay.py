@@ -17,7 +17,7 @@ import typer
 from drivelab import __version__
 from drivelab.cli.io import exit_code, wrapped
 from drivelab.cli.replay_files import direct_files
-from drivelab.cli.replay_lines import answer_words, replay_lines
+from drivelab.cli.replay_lines import answer_words, replay_lines, voids_of_answer
 from drivelab.cli.replay_result import Replayed, compared_calls, recording_json, replay_json
 from drivelab.cli.replay_target import Place, held, require_allowed, told_before
 from drivelab.inventory.consent import require_unused
@@ -211,7 +211,11 @@ def _replay(asked: _Asked, places: Sequence[Place], shown: _Shown) -> int:
     print(f"stored in {writer.directory}", file=sys.stderr)
     if stop.is_set():
         return stop.exit_code
-    return max(exit_code(each.measured, each.findings) for each in done)
+    voids = {one["trial"]: voids_of_answer(document, one) for one in document["targets"]}
+    return max(
+        exit_code(each.measured, [one for one in each.findings if one.text in voids[each.measured.name]])
+        for each in done
+    )
 
 
 def _replay_on(

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
+from drivelab.cli.replay_rows import HEADS, HEADS_ALONE, as_long, quantile_cells, row, row_alone, times_cell
 from drivelab.model.names import counted
 from drivelab.model.recording import COMMANDS, SYNC
 from drivelab.model.units import format_count, format_duration_ns, format_percent
@@ -32,8 +33,6 @@ _PLURALS = {"read": "reads", "write": "writes", "trim": "trims", "sync": "sync c
     "durable write": "durable writes"
 }
 _WITH_FLUSH = COMMANDS[SYNC:]
-_HEADS = ("call", "count", "there p50", "p99", "here p50", "p99", "times as long")
-_HEADS_ALONE = ("call", "count", "p50", "p99", "from its start p50", "p99")
 _OWN_COLUMNS = 4
 _NAME_COLUMNS = 26
 
@@ -41,10 +40,9 @@ _NAME_COLUMNS = 26
 def replay_lines(document: Mapping[str, Any], *, details: bool = False) -> Iterator[str]:
     """The answer for people: a sentence, a table, and at most three warnings; details of every target if asked."""
     targets = document["targets"]
-    # what voids a number stands before it
+    # what voids the answer stands before it
     for one in targets:
-        voids = [finding["text"] for finding in one["findings"] if finding["severity"] == "invalid"]
-        yield from (f"Not to be trusted on {one['target']}: {text}." for text in voids)
+        yield from (f"Not to be trusted on {one['target']}: {text}." for text in voids_of_answer(document, one))
     yield answer_words(document)
     if len(targets) > 1:
         yield ""
@@ -76,6 +74,28 @@ def answer_words(document: Mapping[str, Any]) -> str:
     return " ".join(told)
 
 
+def voids_of_answer(document: Mapping[str, Any], one: Mapping[str, Any]) -> list[str]:
+    """What voids the answer that is told of a target; not what is about calls of which it says nothing.
+
+    At the recorded speed one target is answered for by the calls that it waits for most, and otherwise by all of them:
+    then those count that take a noticeable share of the time, there or here.
+    """
+    calls = _calls(one)
+    if len(document["targets"]) == 1 and _is_as_recorded(document):
+        told = calls[:1]
+    else:
+        whole_ns = sum(call["waited_ns"] for call in calls)
+        # how long calls from memory would have waited for the drive only the recording tells
+        is_known = bool(one.get("calls"))
+        told = [call for call in calls if not is_known or call["waited_ns"] >= _NOTICED_SHARE * whole_ns]
+    of_others = {call.get("void") for call in calls} - {call.get("void") for call in told}
+    return [text for text in _invalid(one) if text not in of_others]
+
+
+def _invalid(one: Mapping[str, Any]) -> list[str]:
+    return [finding["text"] for finding in one["findings"] if finding["severity"] == "invalid"]
+
+
 def _is_as_recorded(document: Mapping[str, Any]) -> bool:
     """Whether it was issued at the recorded speed; at any other the load is another one."""
     return bool(document["speed"] == 1)
@@ -86,7 +106,7 @@ def _target_lines(document: Mapping[str, Any], one: Mapping[str, Any], *, detail
     shown = calls if details else calls[:_ROWS_MAX]
     is_compared = _is_as_recorded(document) and any(call["recorded"] for call in calls)
     if is_compared:
-        yield from table_lines([_HEADS, *map(_row, shown)], plain=True)
+        yield from table_lines([HEADS, *map(row, shown)], plain=True)
     else:
         yield from _lines_alone(shown)
     if len(shown) < len(calls):
@@ -102,8 +122,8 @@ def _target_lines(document: Mapping[str, Any], one: Mapping[str, Any], *, detail
 
 def _lines_alone(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What calls took here; as fast as possible they have no time at which they should start."""
-    columns = len(_HEADS_ALONE) if any(call["response"] for call in calls) else _OWN_COLUMNS
-    yield from table_lines([row[:columns] for row in (_HEADS_ALONE, *map(_row_alone, calls))], plain=True)
+    columns = len(HEADS_ALONE) if any(call["response"] for call in calls) else _OWN_COLUMNS
+    yield from table_lines([row[:columns] for row in (HEADS_ALONE, *map(row_alone, calls))], plain=True)
 
 
 def _calls(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -136,7 +156,7 @@ def _ranking(document: Mapping[str, Any]) -> str:
         names = " and ".join(one["target"] for one in alike)
         times = " and ".join(format_duration_ns(one["rank_ns"]) for one in alike)
         return f"{names} cannot be told apart for {load}: {what} {times} in all."
-    worse = ", ".join(f"{_times(one['rank_ns'] / best['rank_ns'])} as long on {one['target']}" for one in others)
+    worse = ", ".join(f"{as_long(one['rank_ns'] / best['rank_ns'])} as long on {one['target']}" for one in others)
     return f"{best['target']} looked best for {load}: {told}, {worse}; with one pass each that may be chance."
 
 
@@ -147,14 +167,14 @@ def _ranked_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield "target", "in all", f"{main} p50", "p99", "times as long", "late"
     for one in targets:
         call = next((call for call in _calls(one) if call["call"] == main), None)
-        cells = _quantile_cells(call["replayed"] if call else None)
+        cells = quantile_cells(call["replayed"] if call else None)
         late = one["achieved"]["late"]
         name = one["target"]
         yield (
             name if len(name) <= _NAME_COLUMNS else f"...{name[3 - _NAME_COLUMNS :]}",
             format_duration_ns(one["rank_ns"]),
             *cells,
-            _times_cell(call["times"] if call else None),
+            times_cell(call["times"] if call else None),
             "-" if late is None else format_count(late),
         )
 
@@ -179,11 +199,11 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
             f"On {one['target']} this load's {noun} took {median} at the median; not comparable with the "
             f"recorded {there}, of writes that gave their file its room."
         )
-    medians, ratio = f"median {median} against {there}", _times(times["value"])
+    medians, ratio = f"median {median} against {there}", as_long(times["value"])
     if times["low"] is None:
         told = f"took {ratio} as long as recorded ({medians}; too few for an interval)"
     else:
-        interval = f"95 % interval {_times(times['low'])} to {_times(times['high'])}"
+        interval = f"95 % interval {as_long(times['low'])} to {as_long(times['high'])}"
         told = f"took {ratio} as long as recorded ({medians}; {interval})"
         if times["low"] <= 1 <= times["high"]:
             told = f"cannot be told apart from those recorded ({medians}, {ratio}; {interval})"
@@ -202,7 +222,7 @@ def _other_load(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     if speed:
         if not _is_longer(taken_ns, asked["length_ns"]):
             return f"{told}, as asked: the target kept up"
-        reached = _times(speed * asked["length_ns"] / taken_ns)
+        reached = as_long(speed * asked["length_ns"] / taken_ns)
         told += f" in place of {format_duration_ns(asked['length_ns'])}"
         return f"{told}: {_who_was_late(document)} did not keep up, and came to {reached}"
     recorded_ns = document["recording"]["duration_ns"]
@@ -225,12 +245,12 @@ def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str
     whole_ns = sum(call["waited_ns"] for call in (main, *others))
     noticed = [call for call in slower if call["added_ns"] >= _NOTICED_SHARE * whole_ns]
     if noticed:
-        named = ", ".join(f"{call['call']} {_times(call['times']['value'])}" for call in noticed[:_NAMED_MAX])
+        named = ", ".join(f"{call['call']} {as_long(call['times']['value'])}" for call in noticed[:_NAMED_MAX])
         more = f" and {len(noticed) - _NAMED_MAX} more" if len(noticed) > _NAMED_MAX else ""
         return f"; slower{' too' if _is_slower(main) else ''}: {named}{more}"
     if slower:
         return f"; what else became slower adds less than {format_percent(_NOTICED_SHARE)}"
-    is_judged = [bool(call["times"] and call["times"]["low"] is not None) for call in (main, *others)]
+    is_judged = [_has_interval(call) for call in (main, *others)]
     if not any(is_judged[1:]):
         return ""
     became = "became slower" if all(is_judged) else "is known to have become slower"
@@ -240,41 +260,12 @@ def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str
 def _is_slower(call: Mapping[str, Any]) -> bool:
     """Whether more than chance makes it slower, and by so much that it is seen."""
     times = call["times"]
-    return bool(times and times["low"] is not None and times["low"] > 1 and times["value"] >= _APART_FROM)
+    return _has_interval(call) and bool(times["low"] > 1 and times["value"] >= _APART_FROM)
 
 
-def _times(value: float) -> str:
-    if value >= 10:
-        return f"{format_count(value)}x"
-    return f"{value:.2f}x" if value >= 0.1 else f"{value:.1g}x"
-
-
-def _times_cell(times: Mapping[str, Any] | None) -> str:
-    if not times:
-        return "-"
-    told = _times(times["value"])[:-1]
-    if times["low"] is None:
-        return told
-    return f"{told} ({_times(times['low'])[:-1]}-{_times(times['high'])[:-1]})"
-
-
-def _row(call: Mapping[str, Any]) -> tuple[str, ...]:
-    cells = (*_quantile_cells(call["recorded"]), *_quantile_cells(call["replayed"]))
-    return call["call"], format_count(call["count"]), *cells, _times_cell(call["times"])
-
-
-def _row_alone(call: Mapping[str, Any]) -> tuple[str, ...]:
-    cells = (*_quantile_cells(call["replayed"]), *_quantile_cells(call["response"]))
-    return call["call"], format_count(call["count"]), *cells
-
-
-def _quantile_cells(quantiles: Mapping[str, float | None] | None) -> tuple[str, str]:
-    """Median and p99; of too few calls for a p99 what it is at least."""
-    p50_ns, p99_ns, least_ns = ((quantiles or {}).get(at) for at in ("p50_ns", "p99_ns", "p99_at_least_ns"))
-    told = "-" if p50_ns is None else format_duration_ns(p50_ns)
-    if p99_ns is None:
-        return told, "-" if least_ns is None else f"≥ {format_duration_ns(least_ns)}"
-    return told, format_duration_ns(p99_ns)
+def _has_interval(call: Mapping[str, Any]) -> bool:
+    """Whether it is known how sure the difference is, of numbers that are the drive's."""
+    return bool(call["times"] and call["times"]["low"] is not None and not call.get("void"))
 
 
 def _like(document: Mapping[str, Any], targets: Sequence[Mapping[str, Any]]) -> str:
@@ -331,6 +322,8 @@ def _asked_and_achieved(document: Mapping[str, Any], one: Mapping[str, Any]) -> 
 def _warnings(document: Mapping[str, Any], one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
     where = f"{one['target']}: " if several else ""
     asked, achieved = one["asked"], one["achieved"]
+    before = voids_of_answer(document, one)
+    yield from (f"void: {where}{text}" for text in _invalid(one) if text not in before)
     for error in one["errors"]:
         yield f"failed: {where}{error['count']} {error['operation']} with {error['name']}"
     if achieved["count"] < asked["count"] and not one["errors"]:
@@ -347,7 +340,7 @@ def _warnings(document: Mapping[str, Any], one: Mapping[str, Any], *, several: b
     is_told = not several and not _is_as_recorded(document)
     if asked["length_ns"] and not is_told and _is_longer(achieved["length_ns"] or 0, asked["length_ns"]):
         share = achieved["length_ns"] / asked["length_ns"]
-        longer = f"{100 * (share - 1):.2g} % longer than" if share < 1.5 else f"{_times(share)} as long as"
+        longer = f"{100 * (share - 1):.2g} % longer than" if share < 1.5 else f"{as_long(share)} as long as"
         like = "recorded" if _is_as_recorded(document) else "asked"
         yield f"warning: {where}it took {longer} {like}: {_who_was_late(document)} did not keep up"
     for finding in one["findings"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -43,6 +43,18 @@ def compared_calls(
     found = changed_calls(pairs, recording.calls or RECORDED_OPERATIONS, [file.name for file in recording.files])
     apart = _not_compared(recording, target, speed)
     return [one | _NOT_COMPARED if one["call"] in apart else one for one in found]
+
+
+def _voids(findings: Sequence[Finding]) -> dict[str, str]:
+    """Why the numbers of an operation are not the drive's, of what says so of one operation."""
+    voids = [one for one in findings if one.severity == "invalid" and "operation" in one.evidence]
+    return {one.evidence["operation"]: one.text for one in reversed(voids)}
+
+
+def _void_of_call(recording: Recording, call: str, voids: Mapping[str, str]) -> str | None:
+    names = recording.calls or RECORDED_OPERATIONS
+    operations = recording.operations_of(names.index(call))
+    return next((voids[operation] for operation in operations if operation in voids), None)
 
 
 def _not_compared(recording: Recording, target: TargetFacts, speed: float) -> tuple[str, ...]:
@@ -119,6 +131,7 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
     recorded = recording_json(recording)["operations"]
     latency = "response" if speed else "total"
     apart = _not_compared(recording, one.target, speed)
+    voids = _voids(one.findings)
     counts = {name: int(engine["operations"].get(name, {}).get("count", 0)) for name in recorded}
     return {
         "target": one.target.text,
@@ -147,10 +160,12 @@ def _target_json(one: Replayed, speed: float) -> dict[str, Any]:
                 "recorded": None if name in apart else facts["latency"],
                 "replayed": quantiles_of_operation(measured, name, "total"),
                 "response": quantiles_of_operation(measured, name, "response"),
+                "void": voids.get(name),
             }
             for name, facts in recorded.items()
         },
-        "calls": one.changes,
+        "calls": one.changes
+        and [call | {"void": _void_of_call(recording, call["call"], voids)} for call in one.changes],
         "findings": [finding.to_json() for finding in sorted(one.findings, key=gravity)],
     }
 

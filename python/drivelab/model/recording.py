@@ -204,6 +204,13 @@ class Recording:
         parts = [getattr(thread, name)[thread.operation == operation] for thread in self.threads]
         return np.concatenate(parts)
 
+    def operations_of(self, call: int) -> list[str]:
+        """What system calls or commands of one name do; without names those are the operations themselves."""
+        if not self.calls:
+            return [RECORDED_OPERATIONS[call]]
+        of_threads = [thread.operation[thread.call == call] for thread in self.threads if thread.call is not None]
+        return [RECORDED_OPERATIONS[operation] for operation in np.unique(np.concatenate(of_threads))]
+
     def bytes_on_files(self, files: Sequence[int]) -> dict[str, int]:
         """What is read from and written to some of its files, told by their numbers: bytes by operation."""
         of_threads = [(thread, np.isin(thread.file, files)) for thread in self.threads if thread.file is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drivelab.cli.replay_lines import answer_words, replay_lines
+from drivelab.cli.replay_lines import answer_words, replay_lines, voids_of_answer
 
 
 def document(*findings: dict[str, Any]) -> dict[str, Any]:
@@ -139,6 +139,55 @@ def test_the_first_line_says_which_calls_became_slower_by_how_much_and_how_sure_
     )
     told = followed(call("fsync", (2.0, None, None)))
     assert next(iter(replay_lines(told))).endswith("(median 2 ms against 1 ms; too few for an interval).")
+
+
+OF_READS = "the page cache answered in place of vda: 0 B of 17.5 KiB of reads came there"
+
+
+def with_void_reads(**reads: Any) -> dict[str, Any]:
+    """A load that waits for durable writes, and whose reads came from memory here."""
+    read = call("read", (0.1, 0.05, 0.2), waited_ns=10**7, void=OF_READS) | reads
+    calls = [call("durable write", (0.69, 0.6, 0.8), void=None), read]
+    told = followed(*sorted(calls, key=lambda one: -one["waited_ns"]))
+    told["targets"][0]["findings"] = [finding("invalid", OF_READS)]
+    return told
+
+
+def test_reads_from_memory_void_their_row_and_not_the_answer_about_what_takes_the_time() -> None:
+    told = with_void_reads()
+    first, *lines = replay_lines(told)
+    # of the reads nothing is known
+    assert first == (
+        "On /srv this load's durable writes took 0.69x as long as recorded (median 690 us against 1 ms; 95 % interval "
+        "0.60x to 0.80x)."
+    )
+    assert f"  void: {OF_READS}" in lines
+    assert [line.split()[:2] for line in lines if "(void)" in line] == [["read", "(void)"]]
+    assert voids_of_answer(told, told["targets"][0]) == []
+
+
+def test_reads_from_memory_void_the_answer_that_is_about_them() -> None:
+    for told in (
+        with_void_reads(waited_ns=10**10),
+        # of a load at another speed, and of several targets, all calls are answered for
+        with_void_reads(waited_ns=10**8) | {"speed": None},
+    ):
+        assert voids_of_answer(told, told["targets"][0]) == [OF_READS]
+        first, *lines = replay_lines(told)
+        assert first == f"Not to be trusted on /srv: {OF_READS}."
+        assert not any(OF_READS in line for line in lines)
+    seldom = with_void_reads() | {"speed": 2.0}
+    assert voids_of_answer(seldom, seldom["targets"][0]) == []
+    # what is about all of it voids all of it
+    seldom["targets"][0]["findings"].append(finding("invalid", "another program wrote"))
+    assert voids_of_answer(seldom, seldom["targets"][0]) == ["another program wrote"]
+
+
+def test_of_reads_from_memory_that_have_no_recorded_latency_nobody_knows_what_the_drive_would_take() -> None:
+    told = with_void_reads() | {"speed": None}
+    (target,) = told["targets"]
+    target["operations"] = {one["call"]: one for one in target.pop("calls")}
+    assert voids_of_answer(told, target) == [OF_READS]
 
 
 def test_the_table_has_room_on_a_screen_and_says_what_is_set_against_what() -> None:

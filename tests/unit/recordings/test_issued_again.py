@@ -103,6 +103,8 @@ def test_a_durable_write_of_a_disk_is_set_against_its_write_and_its_flush_togeth
     trace.write(tmp_path)
     load = read_recording(str(tmp_path / "sda"))
     assert (load.level, load.calls, load.has_halves) == ("commands", COMMANDS, True)
+    names = ("flush", "durable write")
+    assert [load.operations_of(COMMANDS.index(name)) for name in names] == [["sync"], ["write", "sync"]]
     rows = IssuedRows(load)
     of_flush, of_write = (next(job for job, one in enumerate(load.threads) if len(one) == count) for count in (1, 2))
     rows.take(issued([(of_flush, SYNC, 1, 100, 0), (of_write, WRITE, 2, 30, 4096), (of_write, SYNC, 3, 200, 0)]))
