@@ -9,7 +9,7 @@ from typing import Any
 
 from drivelab.cli.replay_rows import HEADS, HEADS_ALONE, as_long, quantile_cells, row, row_alone, times_cell
 from drivelab.model.names import counted
-from drivelab.model.recording import COMMANDS, SYNC
+from drivelab.model.recording import COMMANDS, RECORDED_OPERATIONS, SYNC
 from drivelab.model.units import format_count, format_duration_ns, format_percent
 from drivelab.report.parts_of_text import capitalised
 from drivelab.report.terminal.wrapped import table_lines
@@ -29,9 +29,8 @@ _LIKE = {
     "until the thread that waited has a processor again",
     "ios": "I/Os as recorded against the same here",
 }
-_PLURALS = {"read": "reads", "write": "writes", "trim": "trims", "sync": "sync calls", "flush": "flushes"} | {
-    "durable write": "durable writes"
-}
+# what a reader takes for a noun already
+_NOUNS = (*COMMANDS, *RECORDED_OPERATIONS[:SYNC])
 _WITH_FLUSH = COMMANDS[SYNC:]
 _OWN_COLUMNS = 4
 _NAME_COLUMNS = 26
@@ -182,7 +181,7 @@ def _ranked_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
     # what it waits for most
     main, *others = _calls(one)
-    noun = _PLURALS.get(main["call"], f"{main['call']} calls")
+    noun = _noun(main["call"])
     replayed: Mapping[str, float] | None = main["replayed"]
     if not _is_as_recorded(document):
         calls = f"; its {noun} took {format_duration_ns(replayed['p50_ns'])} at the median" if replayed else ""
@@ -199,15 +198,30 @@ def _sentence(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
             f"On {one['target']} this load's {noun} took {median} at the median; not comparable with the "
             f"recorded {there}, of writes that gave their file its room."
         )
-    medians, ratio = f"median {median} against {there}", as_long(times["value"])
     if times["low"] is None:
-        told = f"took {ratio} as long as recorded ({medians}; too few for an interval)"
-    else:
-        interval = f"95 % interval {as_long(times['low'])} to {as_long(times['high'])}"
-        told = f"took {ratio} as long as recorded ({medians}; {interval})"
-        if times["low"] <= 1 <= times["high"]:
-            told = f"cannot be told apart from those recorded ({medians}, {ratio}; {interval})"
+        told = _without_interval(main, median, there)
+        return f"On {one['target']} this load's {told}{_others(main, others)}."
+    medians, ratio = f"median {median} against {there}", as_long(times["value"])
+    interval = f"95 % interval {as_long(times['low'])} to {as_long(times['high'])}"
+    told = f"took {ratio} as long as recorded ({medians}; {interval})"
+    if times["low"] <= 1 <= times["high"]:
+        told = f"cannot be told apart from those recorded ({medians}, {ratio}; {interval})"
     return f"On {one['target']} this load's {noun} {told}{_others(main, others)}."
+
+
+def _noun(call: str, count: int = 2) -> str:
+    """What calls are named: ``reads``, ``fdatasync calls``; of one of them ``fdatasync call``."""
+    one = call if call in _NOUNS else f"{call} call"
+    return one if count == 1 else f"{one}{'es' if one.endswith('sh') else 's'}"
+
+
+def _without_interval(main: Mapping[str, Any], median: str, there: str) -> str:
+    """What calls took, of which nobody knows whether chance made the difference."""
+    count, noun = main["count"], _noun(main["call"], main["count"])
+    if count == 1:
+        return f"one {noun} took {median}, and {there} where it was recorded: one call tells no difference from chance"
+    told = f"{format_count(count)} {noun} took {median} at the median, and {there} where they were recorded"
+    return f"{told}: without an interval no difference is told from chance"
 
 
 def _other_load(document: Mapping[str, Any], one: Mapping[str, Any]) -> str:
@@ -251,7 +265,8 @@ def _others(main: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str
     if slower:
         return f"; what else became slower adds less than {format_percent(_NOTICED_SHARE)}"
     is_judged = [_has_interval(call) for call in (main, *others)]
-    if not any(is_judged[1:]):
+    # of a main call that is told without an interval "none is known to" would deny what stands before it
+    if not any(is_judged[1:]) or (main["times"] and not is_judged[0]):
         return ""
     became = "became slower" if all(is_judged) else "is known to have become slower"
     return f"; no other {became}" if _is_slower(main) else f"; none {became}"

@@ -137,8 +137,22 @@ def test_the_first_line_says_which_calls_became_slower_by_how_much_and_how_sure_
         "On /srv this load's fsync calls cannot be told apart from those recorded (median 1.53 ms against 1 ms, "
         "1.53x; 95 % interval 0.89x to 3.02x)."
     )
-    told = followed(call("fsync", (2.0, None, None)))
-    assert next(iter(replay_lines(told))).endswith("(median 2 ms against 1 ms; too few for an interval).")
+
+
+def test_of_calls_without_an_interval_no_ratio_is_told_and_nothing_of_what_became_slower() -> None:
+    read = call("pread64", (1.05, 1.01, 1.1))
+    told = followed(call("fdatasync", (17.0, None, None), count=1), read)
+    assert next(iter(replay_lines(told))) == (
+        "On /srv this load's one fdatasync call took 17 ms, and 1 ms where it was recorded: one call tells no "
+        "difference from chance."
+    )
+    told = followed(call("flush", (17.0, None, None), count=4), read)
+    assert next(iter(replay_lines(told))) == (
+        "On /srv this load's 4 flushes took 17 ms at the median, and 1 ms where they were recorded: without an "
+        "interval no difference is told from chance."
+    )
+    told = followed(call("fsync", (17.0, None, None), count=4), call("pread64", (1.5, 1.2, 1.9), added_ns=4 * 10**8))
+    assert next(iter(replay_lines(told))).endswith("is told from chance; slower: pread64 1.50x.")
 
 
 OF_READS = "the page cache answered in place of vda: 0 B of 17.5 KiB of reads came there"
