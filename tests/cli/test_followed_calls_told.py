@@ -14,7 +14,7 @@ import pytest
 from drivelab.cli import main
 from drivelab.model.system_calls import FILE_UNKNOWN
 from drivelab.model.trace import OPERATION_NAMES, PARTS
-from drivelab.trace.operations_of_calls import ELSEWHERE
+from drivelab.trace.files_of_calls import ELSEWHERE
 
 WRITER = Path(__file__).resolve().parents[1] / "golden" / "followed" / "writer"
 NAME = "20260103T000000Z-followed-python3"

@@ -180,13 +180,14 @@ def test_every_call_of_a_recording_is_played_or_told_with_its_reason(
     syncs, writes = (np.flatnonzero(np.array(rows["operation"]) == operation).tolist() for operation in (3, 1))
     # a program maps a file, and the descriptor of syncfs may be one of a directory
     changes = [("msync", "", 7), ("syncfs", "/srv/data", 1), ("fsync", "/srv/data", 5), ("fdatasync", "", 2)]
-    changes += [("sync_file_range", names[0], 3)]
+    changes += [("sync_file_range", names[0], 3), ("sync", "", 2)]
     for call, name, count in changes:
         for at in [syncs.pop() for _ in range(count)]:
             calls[at], names[at] = call, name
     for at in [writes.pop() for _ in range(4)]:
         calls[at], names[at] = "aio write", ""
     names[writes.pop()] = ""
+    calls[writes.pop()] = "copy_file_range"
     for column, values in (("call", calls), ("file", names)):
         rows = rows.set_column(rows.column_names.index(column), column, pa.array(values))
     pq.write_table(rows, kept / "calls.parquet")
@@ -202,6 +203,8 @@ def test_every_call_of_a_recording_is_played_or_told_with_its_reason(
             "5 of 40 sync calls: those on directories",
             "7 of 40 sync calls: those of msync",
             "1 of 40 sync calls: those of syncfs",
+            "2 of 40 sync calls: those of sync",
+            "1 calls that hand data from one file to another: those of copy_file_range",
             "4 reads and writes of aio, whose files the kernel does not tell",
             "3 calls on files that were not seen",
             f"32 {FILE_UNKNOWN}",

@@ -32,7 +32,7 @@ def test_an_option_that_a_followed_program_has_no_use_for_is_refused(drivelab: D
         (("--path", "{folder}/missing"), "T101", "missing does not exist"),
         (("--path", "/dev/shm"), "R440", "no drive is known beneath"),
         (("--command", "--", "no-such-program"), "R444", "there is no program"),
-        (("--path", "{folder}", "--command", "--", "true"), "R445", "made no call"),
+        (("--path", "{folder}", "--command", "--", "true"), "R445", "made no read, write or sync call"),
         (("--command",), "U004", "without a command"),
         (("--pid", "1", "--command", "--", "true"), "U004", "two programs"),
         (("--pid", "1", "--container", "web"), "U004", "--pid and --container name two programs"),
@@ -55,7 +55,7 @@ def test_a_program_that_did_no_io_on_the_disk_is_sent_to_no_other(drivelab: Driv
     # it reads its libraries, for which it hardly waits
     answer = drivelab.run("explain", "--path", str(mounted), "--command", "--", "sh", "-c", "sleep 0.3; exit 7")
     assert answer.returncode == 4
-    assert "sh made no call on loop" in answer.stderr
+    assert "sh made no read, write or sync call on loop" in answer.stderr
     assert "--path /" not in answer.stderr
 
 

@@ -62,11 +62,9 @@ from drivelab.store.followed import (
 )
 from drivelab.store.layout import default_parent
 from drivelab.trace.file_positions import plain_path
+from drivelab.trace.files_of_calls import ELSEWHERE, REGISTERED, SUBMISSIONS
 from drivelab.trace.join import JoinedTrace, join_trace
 from drivelab.trace.operations_of_calls import (
-    ELSEWHERE,
-    REGISTERED,
-    SUBMISSIONS,
     FollowedCalls,
     operations_of_calls,
     with_submissions,
@@ -351,7 +349,8 @@ def _no_call(
         )
     place = shlex.quote(os.path.dirname(elsewhere_path))
     do = f"follow it on the disk of the files that it waited for: --path {place}" if is_waited_for else ""
-    return DrivelabError("R445", f"{name} made no call on {disk}: {told}", where=disk, do=do)
+    what = f"{name} made no read, write or sync call on {disk} that is followed: {told}"
+    return DrivelabError("R445", what, where=disk, do=do)
 
 
 def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple[str, FollowedFile]]:

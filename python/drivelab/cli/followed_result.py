@@ -45,7 +45,7 @@ from drivelab.report.terminal.clean_text import terminal_text
 from drivelab.report.terminal.wrapped import GAP, both_ends, table_lines, wrapped
 from drivelab.store.followed import CALLS
 from drivelab.streams import make_console
-from drivelab.trace.operations_of_calls import REGISTERED, SUBMISSIONS
+from drivelab.trace.files_of_calls import REGISTERED, SUBMISSIONS
 
 SCHEMA = 1
 _STORIES_IN_TERMINAL, _STORY_LINES, _CALLS_IN_TERMINAL, _SCREEN_LINES = 3, 2, 5, 30

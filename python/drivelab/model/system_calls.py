@@ -16,7 +16,12 @@ RING_FILE = 2**31
 
 READS = ("read", "pread64", "readv", "preadv", "preadv2", AIO_READ, *_RING_READS.values())
 WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *RING_WRITES)
-SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs", *_RING_SYNCS.values())
+SYNC_ALL = "sync"
+SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs", SYNC_ALL, *_RING_SYNCS.values())
+# all other syncs are of a descriptor
+WITHOUT_DESCRIPTOR = ("msync", SYNC_ALL)
+# they hand data from one descriptor to another; which of their arguments has the one, and which the other
+TRANSFERS = {"copy_file_range": (0, 2), "sendfile": (1, 0), "splice": (0, 2)}
 OPENS = ("open", "creat", "openat", "openat2")
 # what they return a descriptor of is no file
 NO_FILES = (
@@ -90,6 +95,7 @@ _X86_64 = {
     "msync": 26,
     "dup": 32,
     "dup2": 33,
+    "sendfile": 40,
     "socket": 41,
     "accept": 43,
     "execve": 59,
@@ -101,9 +107,11 @@ _X86_64 = {
     "creat": 85,
     "pivot_root": 155,
     "chroot": 161,
+    "sync": 162,
     "io_submit": 209,
     "openat": 257,
     "unshare": 272,
+    "splice": 275,
     "sync_file_range": 277,
     "timerfd_create": 283,
     "accept4": 288,
@@ -117,6 +125,7 @@ _X86_64 = {
     "syncfs": 306,
     "setns": 308,
     "execveat": 322,
+    "copy_file_range": 326,
     "preadv2": 327,
     "pwritev2": 328,
     "io_uring_enter": 426,
@@ -147,7 +156,10 @@ _AARCH64 = {
     "pwrite64": 68,
     "preadv": 69,
     "pwritev": 70,
+    "sendfile": 71,
     "signalfd4": 74,
+    "splice": 76,
+    "sync": 81,
     "fsync": 82,
     "fdatasync": 83,
     "sync_file_range": 84,
@@ -161,6 +173,7 @@ _AARCH64 = {
     "syncfs": 267,
     "setns": 268,
     "execveat": 281,
+    "copy_file_range": 285,
     "preadv2": 286,
     "pwritev2": 287,
     "io_uring_enter": 426,

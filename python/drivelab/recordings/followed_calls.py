@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.recording import READ, SYNC, WRITE, RecordedFile, RecordedThread, Recording, deepest, on_files
-from drivelab.model.system_calls import AIO_READ, AIO_WRITE, FILE_UNKNOWN, FLAGGED, RING_WRITES
+from drivelab.model.system_calls import AIO_READ, AIO_WRITE, FILE_UNKNOWN, FLAGGED, RING_WRITES, TRANSFERS
 from drivelab.model.units import format_count, format_duration_ns
 from drivelab.store.followed import FollowedFile, StoredFollowed, named_by_durability
 from drivelab.trace.file_positions import NAMING, plain_path
-from drivelab.trace.operations_of_calls import REGISTERED, SUBMISSIONS, TOUCHED
+from drivelab.trace.files_of_calls import REGISTERED, SUBMISSIONS, TOUCHED
 
 _PAGE = 4096
 # when it ended, its thread, and its number there
@@ -31,6 +31,7 @@ _SYNC_PLACES = {"fsync": 1, "fdatasync": 2, "sync_file_range": 3, "io_uring fsyn
 _OPERATIONS = {0: READ, 1: WRITE, 3: SYNC, 4: WRITE}
 # why calls are not issued again, behind how many these are
 _ON_DIRECTORIES = "sync calls: those on directories"
+_OF_TWO_FILES = "calls that hand data from one file to another: those of"
 _OF_AIO = "reads and writes of aio, whose files the kernel does not tell"
 _FILE_NOT_SEEN = "calls on files that were not seen"
 _FOUND_NOTHING = "reads that found nothing"
@@ -154,8 +155,10 @@ def _notes_of_places(calls: pa.Table) -> Iterator[str]:
 
 def _why_left_out(name: str, call: str, operation: int, size: int, known: Mapping[str, FollowedFile]) -> str:
     if operation == 3 and call not in _SYNC_PLACES:
-        # msync has no descriptor, so its file is not known, and syncfs is about all files
+        # msync has no descriptor, and syncfs and sync are about all files
         return f"sync calls: those of {call}"
+    if call in TRANSFERS:
+        return f"{_OF_TWO_FILES} {call}"
     if not name:
         return _OF_AIO if call in (AIO_READ, AIO_WRITE) else _FILE_NOT_SEEN
     if operation == 3:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from drivelab.model.names import names_in_words
+from drivelab.model.system_calls import SYNC_ALL
 from drivelab.model.trace import PART_MEANINGS, PART_TITLES, Part
 from drivelab.report.numerals import count_text, latency_text, number_text
 from drivelab.report.tables.table import Table, TableColumn, text_rows
@@ -280,6 +281,8 @@ def part_meanings(summaries: Sequence[Summary], layers: Sequence[str] = ()) -> I
     for way, end in _SUBMITTED.items():
         if any(f"{way} " in one.call for one in summaries):
             yield f"{way}: until {end}, and not until the program looks for it."
+    if any(one.call == SYNC_ALL for one in summaries):
+        yield f"{SYNC_ALL} waits for all disks: what others than this one did meanwhile is not known, and is software."
     meanings = []
     if told:
         parts = names_in_words([_SHORT[part] for part in SOFTWARE])

@@ -21,10 +21,12 @@ from drivelab.model.system_calls import (
     SEEK,
     SUBMIT_AIO,
     SYNCS,
+    TRANSFERS,
+    WITHOUT_DESCRIPTOR,
     WRITES,
 )
 from drivelab.trace.descriptors import CHANGING, CHANGING_COMMANDS
-from drivelab.trace.file_positions import APPENDED, KEPT, MOVED, MOVING, NAMED, NAMING, OPENED, SET, Step
+from drivelab.trace.file_positions import APPENDED, FORGOTTEN, KEPT, MOVED, MOVING, NAMED, NAMING, OPENED, SET, Step
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -32,13 +34,13 @@ _LONGS = ("number", "thread", "start_ns", "end_ns", "result")
 _ARGUMENTS = ("argument_0", "argument_1", "argument_2", "argument_3")
 # of calls that take flags of their own
 _FLAGS = "argument_5"
-_NO_DESCRIPTOR = "msync"
+_WORD = 0xFFFFFFFF
 
 # a call's code is its place among the names; the first is that of no call
-NAMES = ("", *READS, *WRITES, *SYNCS, *CHANGING, SEEK, SUBMIT_AIO, ENTER_RING)
+NAMES = ("", *READS, *WRITES, *SYNCS, *TRANSFERS, *CHANGING, SEEK, SUBMIT_AIO, ENTER_RING)
 CODES = {name: code for code, name in enumerate(NAMES)}
 # they move data or have it moved; others only say what descriptors stand for, or what is followed by itself
-ON_DATA = (*READS, *WRITES, *SYNCS, ENTER_RING)
+ON_DATA = (*READS, *WRITES, *SYNCS, *TRANSFERS, ENTER_RING)
 
 
 def those(names: Iterable[str]) -> Flags:
@@ -47,12 +49,12 @@ def those(names: Iterable[str]) -> Flags:
     return np.array([name in wanted for name in NAMES])
 
 
-READING, WRITING, SYNCING, OPENING = map(those, (READS, WRITES, SYNCS, OPENS))
+READING, WRITING, SYNCING, TRANSFERRING, OPENING = map(those, (READS, WRITES, SYNCS, TRANSFERS, OPENS))
 _HAS_FLAGS = those(FLAGS_AT)
-_BY_DESCRIPTOR = those({*READS, *WRITES, *SYNCS, *OPENS, SEEK} - {_NO_DESCRIPTOR})
+_BY_DESCRIPTOR = those({*READS, *WRITES, *SYNCS, *TRANSFERS, *OPENS, SEEK} - {*WITHOUT_DESCRIPTOR})
 _IS_FLAGGED = those(FLAGGED)
 _KINDS = np.full(len(NAMES), KEPT)
-for _names, _kind in ((OPENS, OPENED), ((SEEK,), SET), (MOVING, MOVED), (NAMING, NAMED)):
+for _names, _kind in ((OPENS, OPENED), ((SEEK,), SET), (MOVING, MOVED), (NAMING, NAMED), (TRANSFERS, FORGOTTEN)):
     _KINDS[those(_names)] = _kind
 
 
@@ -93,16 +95,44 @@ class CallColumns:
         return int(self.name.size)
 
     def of_descriptors(self) -> tuple[Integers, Integers, Integers]:
-        """Calls of a descriptor; which one, or which they opened; and the moment at which it stands for their file."""
+        """Calls of a descriptor; which one, or which they opened; and the moment at which it stands for their file.
+
+        Of two descriptors it is the one that is read from.
+        """
         (rows,) = np.nonzero(_BY_DESCRIPTOR[self.name])
         opens = OPENING[self.name[rows]]
-        descriptors = np.where(opens, self.result[rows], self.arguments[0][rows]) & 0xFFFFFFFF
+        descriptors = np.where(opens, self.result[rows], self._side(rows, 0)) & _WORD
         return rows, descriptors, np.where(opens, self.end_ns[rows], self.start_ns[rows])
 
-    def steps(self, files: Integers, opened: Integers) -> tuple[Integers, Iterator[Step]]:
-        """Those that have to do with a place in a file, and what they do with it, as `FilePositions` takes them."""
+    def of_outputs(self) -> tuple[Integers, Integers, Integers]:
+        """The same of calls with two descriptors, and of the one that is written to."""
+        (rows,) = np.nonzero(TRANSFERRING[self.name])
+        return rows, self._side(rows, 1) & _WORD, self.start_ns[rows]
+
+    def _side(self, rows: Integers, side: int) -> Integers:
+        found = self.arguments[0][rows]
+        for call, places in TRANSFERS.items():
+            is_one = self.name[rows] == CODES[call]
+            # a request has fewer arguments, and is no such call
+            found = np.where(is_one, self.arguments[places[side]][rows], found) if is_one.any() else found
+        return found
+
+    def steps(self, files: Integers, opened: Integers, outputs: Integers) -> tuple[Integers, Iterator[Step]]:
+        """Those that have to do with a place in a file, and what they do with it, as `FilePositions` takes them.
+
+        Parameters
+        ----------
+        files, opened : array of int
+            By call its file, and which open file that is.
+        outputs : array of int
+            By call with two descriptors which open file it writes to: each of them has a step.
+        """
         kinds = _KINDS[self.name]
-        (rows,) = np.nonzero((self.result >= 0) & (((kinds == OPENED) | (kinds == SET)) | (files > 0)))
+        is_without_file = np.isin(kinds, (OPENED, SET, FORGOTTEN))
+        (rows,) = np.nonzero((self.result >= 0) & (is_without_file | (files > 0)))
+        rows = np.repeat(rows, 1 + TRANSFERRING[self.name[rows]])
+        is_output = np.append(False, rows[1:] == rows[:-1])[: rows.size]
+        opened = np.where(is_output, outputs[rows], opened[rows])
         names, last = self.name[rows], self.arguments[-1][rows]
         kinds = np.where(_IS_FLAGGED[names] & (last < 0), MOVED, kinds[rows])
         kinds = np.where(WRITING[names] & (self.flags[rows] & APPENDS > 0), APPENDED, kinds)
@@ -110,7 +140,7 @@ class CallColumns:
         for call, place in FLAGS_AT.items():
             arguments = np.where(names == CODES[call], self.arguments[place][rows], arguments)
         arguments = np.where((kinds == OPENED) & ~_HAS_FLAGS[names], 0, arguments)
-        columns = (kinds, opened[rows], files[rows], self.start_ns[rows], self.result[rows], arguments, WRITING[names])
+        columns = (kinds, opened, files[rows], self.start_ns[rows], self.result[rows], arguments, WRITING[names])
         return rows, zip(*(column.tolist() for column in columns), strict=True)
 
 
@@ -162,7 +192,7 @@ class CallTable:
         """Calls after which a descriptor may stand for something else, or may be closed by an exec."""
         calls = self.named(*CHANGING)
         is_other = pc.not_equal(calls["number"].cast(pa.int64()), self._numbers.get("fcntl", -1))
-        command = pc.bit_wise_and(calls["argument_1"].cast(pa.int64()), 0xFFFFFFFF)
+        command = pc.bit_wise_and(calls["argument_1"].cast(pa.int64()), _WORD)
         is_changing = pc.is_in(command, pa.array(CHANGING_COMMANDS, pa.int64()))
         return self._rows(calls.filter(pc.or_(is_other, is_changing)))
 

@@ -10,8 +10,9 @@ from typing import Protocol
 NAMING = ("pread64", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2")
 # of a call by its descriptor
 MOVING = ("read", "write", "readv", "writev")
-# what a call does with the place: opens at the beginning, is set, moves on, names one, is the end, or nothing
-OPENED, SET, MOVED, NAMED, APPENDED, KEPT = range(6)
+# what a call does with the place: opens at the beginning, is set, moves on, names one, is the end, nothing, or may have
+# moved it anywhere
+OPENED, SET, MOVED, NAMED, APPENDED, KEPT, FORGOTTEN = range(7)
 _O_TRUNC, _O_APPEND = 0o1000, 0o2000
 # at the end of a name that /proc tells
 DELETED = " (deleted)"
@@ -70,6 +71,10 @@ class FilePositions:
                 yield None
             elif kind == SET:
                 self._opened.setdefault(opened, _Opened(None, is_append=False)).position = result
+                yield None
+            elif kind == FORGOTTEN:
+                one = self._opened.setdefault(opened, _Opened(None, is_append=False))
+                one.position, one.moved_ns = None, start_ns
                 yield None
             else:
                 yield self._place(kind, opened, file, start_ns, result, argument, is_write=is_write)

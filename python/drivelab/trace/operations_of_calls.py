@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from drivelab.model.system_calls import (
     APPENDS,
     ENTER_RING,
-    FILE_UNKNOWN,
     MAKES_DURABLE,
     MAKES_SYNCED,
     RING_OPERATIONS,
@@ -26,6 +25,7 @@ from drivelab.trace.call_columns import (
     ON_DATA,
     READING,
     SYNCING,
+    TRANSFERRING,
     WRITING,
     CallColumns,
     CallTable,
@@ -34,12 +34,12 @@ from drivelab.trace.call_columns import (
 )
 from drivelab.trace.descriptors import Descriptors, starts_of
 from drivelab.trace.file_positions import NAMING, FilePositions, first_seen, plain_path, sizes_at_first
+from drivelab.trace.files_of_calls import LEFT_OUT, TOUCHED, CallFiles, File, FoundFiles
 from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
 from drivelab.trace.submissions import calls_of_requests, rows_of_submissions
 
 _SIZE_MAX = 2**31 - 1
 _ROWS_AT_ONCE = 1 << 15
-_LEFT_OUT = -1
 _UNPLACED = -1
 _OPERATION_TYPES = {
     "job": pa.uint16(),
@@ -62,36 +62,8 @@ _OPERATION_TYPES = {
 _BESIDE = ("call", "process", "file", "is_placed", "is_direct", "is_synced")
 UNKNOWN = ""
 # why calls are left out
-ELSEWHERE = "calls on files elsewhere"
-SUBMISSIONS = "calls of io_uring, which this kernel does not tell apart"
-REGISTERED = "requests of io_uring on registered files that the kernel does not tell apart"
-_FAILED = "calls that failed"
-_NO_FILES = "calls on sockets, pipes and the like"
-TOUCHED = "calls that lost events touch"
 _WITHOUT_COMMANDS = "calls of aio that had this disk do nothing"
 _OF_SUBMISSIONS = ("thread", "start_ns", "submitted_ns", "end_ns", "result")
-# in this order; each where none before it applies
-_REASONS = (SUBMISSIONS, _FAILED, REGISTERED, _NO_FILES, ELSEWHERE, FILE_UNKNOWN, TOUCHED)
-
-
-class File(Protocol):
-    """What a descriptor stood for, from when it was seen first to when it was seen last."""
-
-    process: int
-    descriptor: int
-    path: str
-    device: str
-    is_durable: bool
-    is_direct: bool
-    is_synced: bool
-    is_closed_on_exec: bool
-    is_told: bool
-    is_append: bool
-    size_bytes: int
-    position_bytes: int
-    first_ns: int
-    last_ns: int
-    sized_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,98 +96,6 @@ class FollowedCalls:
     elsewhere: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     submissions: Sequence[dict[str, Any]] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
-
-
-class _Files:
-    """Finds the file of each call, and says why others do not count.
-
-    Parameters
-    ----------
-    files : sequence of File
-        What descriptors stood for.
-    descriptors : Descriptors
-        Which of them a descriptor stood for when.
-    devices : collection of str
-        ``major:minor`` of everything on the disk.
-    counted : iterable of str
-        Names of calls that count, where nothing is against it.
-
-    Attributes
-    ----------
-    known : list of File or None
-        All of them, behind the one that is none.
-    left_out, of_unknown_files : Counter
-        Calls that do not count: by the reason, and those of unknown files by their name.
-    """
-
-    def __init__(
-        self, files: Sequence[File], descriptors: Descriptors, devices: Collection[str], counted: Iterable[str]
-    ) -> None:
-        self.known: list[File | None] = [None, *files]
-        self.left_out: Counter[str] = Counter()
-        self.of_unknown_files: Counter[str] = Counter()
-        self._elsewhere_ns = np.zeros(len(self.known), dtype=np.int64)
-        self._descriptors = descriptors
-        self._is_counted = those(counted)
-        self._is_somewhere = np.array([file is not None and bool(file.device) for file in self.known])
-        self._is_on_disk = np.array([file is not None and file.device in devices for file in self.known])
-
-    def find(self, calls: CallColumns) -> tuple[Integers, Integers]:
-        """By call its file, or that it is left out; and which open file it was."""
-        number, opened = self._numbers(calls)
-        is_sync = SYNCING[calls.name]
-        # nothing else can be synced: a copy of a descriptor was missed where the program began
-        number[is_sync & (calls.result >= 0) & (number > 0) & ~self._is_somewhere[number]] = 0
-        is_known = number > 0
-        reasons = (
-            calls.name == CODES[ENTER_RING],
-            calls.result < 0,
-            ~is_known & calls.is_registered & ~is_sync,
-            is_known & ~self._is_somewhere[number],
-            is_known & ~self._is_on_disk[number],
-            ~is_known & ~is_sync,
-            calls.is_doubtful,
-        )
-        reason = np.select(reasons, range(1, 1 + len(reasons)), 0)
-        is_skipped = ~self._is_counted[calls.name]
-        reason[is_skipped] = 0
-        _count(self.left_out, reason[reason > 0] - 1, _REASONS)
-        is_elsewhere = reason == 1 + _REASONS.index(ELSEWHERE)
-        np.add.at(self._elsewhere_ns, number[is_elsewhere], (calls.end_ns - calls.start_ns)[is_elsewhere])
-        unknown = reason == 1 + _REASONS.index(FILE_UNKNOWN)
-        _count(self.of_unknown_files, calls.name[unknown], NAMES)
-        number[is_skipped | (reason > 0)] = _LEFT_OUT
-        return number, opened
-
-    @property
-    def elsewhere(self) -> dict[str, tuple[int, str]]:
-        """By another device how long calls on its files took, and the file with most of it."""
-        by_device: dict[str, Counter[str]] = defaultdict(Counter)
-        for number in np.nonzero(self._elsewhere_ns)[0].tolist():
-            if (file := self.known[number]) is not None:
-                by_device[file.device][plain_path(file.path)] += int(self._elsewhere_ns[number])
-        return {device: (times.total(), times.most_common(1)[0][0]) for device, times in by_device.items()}
-
-    def _numbers(self, calls: CallColumns) -> tuple[Integers, Integers]:
-        """What was seen of each call's file, 0 where nobody looked at it; and which open file it was."""
-        number, opened = (np.zeros(len(calls), dtype=np.int64) for _ in range(2))
-        rows, descriptors, times = calls.of_descriptors()
-        keys, which = np.unique(calls.process[rows] << 33 | descriptors, return_inverse=True)
-        spans = [self._descriptors.spans(key >> 33, key & (1 << 33) - 1) for key in keys.tolist()]
-        for found, firsts in ((number, [one.files[0] for one in spans]), (opened, [one.opened[0] for one in spans])):
-            found[rows] = np.array(firsts, dtype=np.int64)[which]
-        is_changed = np.array([len(one.starts) > 1 for one in spans], dtype=bool)[which]
-        changed = zip(rows[is_changed].tolist(), which[is_changed].tolist(), times[is_changed].tolist(), strict=True)
-        for row, key, time_ns in changed:
-            number[row], opened[row] = spans[key].at(time_ns)
-        return number, opened
-
-
-def _count(counter: Counter[str], codes: Integers, names: Sequence[str]) -> None:
-    """Count names by their codes, those that come first before others."""
-    found, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    for place in np.argsort(first).tolist():
-        counter[names[found[place]]] += int(counts[place])
 
 
 def operations_of_calls(
@@ -264,13 +144,13 @@ def operations_of_calls(
         asked = calls_of_requests(requests, table.named(ENTER_RING), every)
         tables.append(CallTable(asked, {name: number for number, name in RING_OPERATIONS.items()}, every))
     starts = starts_of(forks, processes) if forks is not None else ()
-    found = _Files(seen, Descriptors(seen, table.changes(), starts), devices, counted)
+    found = CallFiles(seen, Descriptors(seen, table.changes(), starts), devices, counted)
     of_calls = [[found.find(batch) for batch in one.batches(_ROWS_AT_ONCE)] for one in tables]
     positions = FilePositions(found.known, _sizes(table, of_calls[0], found.known))
     pieces = [
-        _operations(batch, number, _places(batch, number, opened, positions), found.known)
+        _operations(batch, files, _places(batch, files, positions), found.known)
         for one, of_table in zip(tables, of_calls, strict=True)
-        for batch, (number, opened) in zip(one.batches(_ROWS_AT_ONCE), of_table, strict=True)
+        for batch, files in zip(one.batches(_ROWS_AT_ONCE), of_table, strict=True)
     ]
     # what failed submitted nothing
     submissions = [row for row in table.rows(SUBMIT_AIO) if row["result"] > 0]
@@ -285,11 +165,9 @@ def operations_of_calls(
     )
 
 
-def _sizes(
-    table: CallTable, found: Sequence[tuple[Integers, Integers]], known: Sequence[File | None]
-) -> dict[str, int]:
+def _sizes(table: CallTable, found: Sequence[FoundFiles], known: Sequence[File | None]) -> dict[str, int]:
     """How large each file was when its first call came."""
-    used = np.unique(np.concatenate([[0], *(number for number, _ in found)]))
+    used = np.unique(np.concatenate([[0], *(files.number for files in found)]))
     files = {number: file for number in used[used > 0].tolist() if (file := known[number]) is not None}
     first = first_seen(files.values())
     paths = {number: plain_path(file.path) for number, file in files.items()}
@@ -298,7 +176,8 @@ def _sizes(
         sized_ns[number] = first[path].sized_ns
     is_named = those(NAMING)
     written: list[tuple[str, bool, int, int]] = []
-    for batch, (number, _) in zip(table.batches(_ROWS_AT_ONCE), found, strict=True):
+    for batch, of_batch in zip(table.batches(_ROWS_AT_ONCE), found, strict=True):
+        number = of_batch.number
         is_write = (number > 0) & WRITING[batch.name] & (batch.result > 0)
         (rows,) = np.nonzero(is_write & (batch.start_ns < sized_ns[number]))
         columns = (number, is_named[batch.name] & (batch.flags & APPENDS == 0), batch.arguments[-1], batch.result)
@@ -307,22 +186,23 @@ def _sizes(
     return sizes_at_first(first, written)
 
 
-def _places(batch: CallColumns, number: Integers, opened: Integers, positions: FilePositions) -> Integers:
+def _places(batch: CallColumns, files: FoundFiles, positions: FilePositions) -> Integers:
     """By call where in its file it read or wrote."""
     found = np.full(len(batch), _UNPLACED, dtype=np.int64)
     if batch.is_submitted:
         return found
-    rows, steps = batch.steps(number, opened)
+    rows, steps = batch.steps(files.number, files.opened, files.outputs)
     places = (_UNPLACED if place is None else place for place in positions.places(steps))
     found[rows] = np.fromiter(places, dtype=np.int64, count=rows.size)
     return found
 
 
-def _operations(batch: CallColumns, number: Integers, place: Integers, known: Sequence[File | None]) -> pa.Table:
+def _operations(batch: CallColumns, files: FoundFiles, place: Integers, known: Sequence[File | None]) -> pa.Table:
     """The calls that count as operations, with what is told of them beside."""
-    (rows,) = np.nonzero(number != _LEFT_OUT)
-    name, file, place = batch.name[rows], number[rows], place[rows]
-    is_sync, is_read, is_write = SYNCING[name], READING[name], WRITING[name]
+    (rows,) = np.nonzero(files.number != LEFT_OUT)
+    name, file, place = batch.name[rows], files.number[rows], place[rows]
+    is_output, is_transfer = files.is_output[rows], TRANSFERRING[name]
+    is_sync, is_read, is_write = SYNCING[name], READING[name] | is_transfer & ~is_output, WRITING[name] | is_output
     flags = batch.flags[rows]
     of_files = [(one.is_durable, one.is_synced, one.is_direct) if one else (False, False, False) for one in known]
     is_durable, is_synced, is_direct = np.array(of_files)[file].T
@@ -367,7 +247,7 @@ def with_submissions(counted: FollowedCalls, events: pa.Table) -> FollowedCalls:
     columns["number"] = [CODES[row["call"]] for row in kept]
     submitted = CallTable(pa.table(columns), CODES, {row["thread"]: row["process"] for row in kept})
     pieces = [
-        _operations(batch, np.zeros(len(batch), dtype=np.int64), np.full(len(batch), _UNPLACED), [None])
+        _operations(batch, FoundFiles.unknown(len(batch)), np.full(len(batch), _UNPLACED), [None])
         for batch in submitted.batches(_ROWS_AT_ONCE)
     ]
     told = _tables(pieces, left_out)

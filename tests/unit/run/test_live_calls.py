@@ -25,14 +25,14 @@ class Trace:
         self._looks = [[], *looks]
 
     def newest(self) -> pa.Table:
-        columns = ("thread", "number", "argument_0", "start_ns", "end_ns", "result")
+        columns = ("thread", "number", "argument_0", "argument_1", "argument_2", "start_ns", "end_ns", "result")
         rows = self._looks.pop(0)
         return pa.table({name: pa.array([row[name] for row in rows], pa.int64()) for name in columns})
 
 
 def call(name: str, descriptor: int, latency_ns: int, result: int = 0) -> dict[str, Any]:
     row = {"thread": 7, "number": NUMBERS[name], "argument_0": descriptor, "start_ns": 100}
-    return {**row, "end_ns": 100 + latency_ns, "result": result}
+    return {**row, "argument_1": 0, "argument_2": 0, "end_ns": 100 + latency_ns, "result": result}
 
 
 @pytest.fixture
@@ -70,6 +70,24 @@ def test_calls_of_the_last_seconds_are_told_and_the_slowest_of_all(clock: list[i
     look = seen.look()
     assert look.calls == ()
     assert look.slowest == (200_000_000, "fdatasync", "/data/wal")
+
+
+def test_calls_of_no_file_or_of_two_are_told_too(clock: list[int]) -> None:
+    files = OpenFiles(list)
+    for descriptor, device, path in ((3, "7:0", "/data/wal"), (4, "8:0", "/elsewhere")):
+        files._current[7, descriptor] = SeenFile(7, descriptor, path, device, False, True, 0, 0)
+    # the register of an argument that sync does not have holds anything
+    calls = [call("sync", 4, 5_000), call("copy_file_range", 4, 9_000, 10) | {"argument_2": 3}]
+    calls += [call("sendfile", 3, 8_000, 10) | {"argument_1": 4}, call("splice", 4, 10**9, 10) | {"argument_2": 4}]
+    seen = LiveCalls(cast(CallsTrace, Trace(calls)), files, {"7:0"})
+    clock[0] = SECOND_NS
+    look = seen.look()
+    assert [(one.call, one.slowest_ns) for one in look.calls] == [
+        ("copy_file_range", 9_000),
+        ("sendfile", 8_000),
+        ("sync", 5_000),
+    ]
+    assert (look.slowest, look.counted) == ((9_000, "copy_file_range", "/data/wal"), 3)
 
 
 def test_no_line_is_wider_than_the_terminal(clock: list[int]) -> None:

@@ -61,6 +61,71 @@ def test_a_write_is_durable_by_the_flags_of_its_file_or_by_its_own() -> None:
     assert [row["operation"] for row in rows] == [1, 4, 4, 1, 4, 1, 4]
 
 
+def test_sync_counts_whatever_file_is_open() -> None:
+    # the register of an argument that it does not have holds anything
+    found = counted([call("sync", 4, 100), call("sync", 3, 200)], seen(3, "/a", 0), seen(4, "/x", 0, "8:16"))
+    assert found.calls["file"].to_pylist() == ["", ""]
+    assert found.operations["operation"].to_pylist() == [3, 3]
+    assert found.left_out == {}
+
+
+READ, WRITE = 0, 1
+# what the descriptors of the next test stand for
+HERE, ALSO_HERE, THERE, SOCKET, UNSEEN = 3, 4, 5, 6, 7
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "told"),
+    [
+        (HERE, ALSO_HERE, (READ, "/a")),
+        (HERE, SOCKET, (READ, "/a")),
+        (HERE, UNSEEN, (READ, "/a")),
+        (THERE, HERE, (WRITE, "/a")),
+        (SOCKET, HERE, (WRITE, "/a")),
+        (UNSEEN, HERE, (WRITE, "/a")),
+        (THERE, UNSEEN, FILE_UNKNOWN),
+        (UNSEEN, SOCKET, FILE_UNKNOWN),
+        (THERE, SOCKET, "calls on files elsewhere"),
+        (SOCKET, THERE, "calls on files elsewhere"),
+        (SOCKET, SOCKET, "calls on sockets, pipes and the like"),
+    ],
+)
+@pytest.mark.parametrize("name", ["copy_file_range", "sendfile", "splice"])
+def test_of_two_files_the_one_on_the_disk_is_told(
+    name: str, read: int, written: int, told: tuple[int, str] | str
+) -> None:
+    sides = (written, read) if name == "sendfile" else (read, 0, written)
+    row = call(name, 0, 100, 4096) | {f"argument_{at}": descriptor for at, descriptor in enumerate(sides)}
+    files = (
+        seen(HERE, "/a", 0),
+        seen(ALSO_HERE, "/b", 0),
+        seen(THERE, "/x", 0, "8:16"),
+        seen(SOCKET, "socket:[1]", 0, ""),
+    )
+    found = counted([row], *files)
+    if isinstance(told, str):
+        assert (found.left_out, found.operations.num_rows) == ({told: 1}, 0)
+        return
+    (operation,) = found.operations.to_pylist()
+    assert (operation["operation"], found.calls["file"].to_pylist()) == (told[0], [told[1]])
+    assert (operation["size_bytes"], found.calls["is_placed"].to_pylist(), found.left_out) == (4096, [False], {})
+
+
+def test_behind_a_transfer_nobody_knows_where_its_files_stand() -> None:
+    calls = [
+        call("openat", -100, 0, 3),
+        call("openat", -100, 20, 4),
+        call("read", 3, 100, 10),
+        call("write", 4, 120, 20),
+    ]
+    calls += [call("sendfile", 4, 200, 4096, argument_1=3), call("read", 3, 300, 10), call("write", 4, 320, 10)]
+    calls += [call("lseek", 3, 400, 512), call("read", 3, 500, 10)]
+    found = counted(calls, seen(3, "/a", 50), seen(4, "/b", 50))
+    assert found.calls["call"].to_pylist() == ["read", "write", "sendfile", "read", "write", "read"]
+    assert found.calls["is_placed"].to_pylist() == [True, True, False, False, False, True]
+    assert found.operations["offset_bytes"].to_pylist()[-1] == 512
+
+
 def test_a_call_belongs_to_the_file_that_its_descriptor_stood_for_then() -> None:
     calls = [
         call("openat", -100, 0, 3),

@@ -13,14 +13,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from drivelab.analyse.quantile import median_and_p99
-from drivelab.model.system_calls import ENTER_RING, READS, SUBMIT_AIO, SYNCS, WRITES, call_numbers
+from drivelab.model.system_calls import (
+    ENTER_RING,
+    READS,
+    SUBMIT_AIO,
+    SYNCS,
+    TRANSFERS,
+    WITHOUT_DESCRIPTOR,
+    WRITES,
+    call_numbers,
+)
 from drivelab.run.following.open_files import OpenFiles
 from drivelab.run.following.recorded_calls import CallsTrace
 from drivelab.run.following.seen_file import SeenFile
 
 Latencies = NDArray[np.int64]
 _WINDOW_NS = 5_000_000_000
-_SUBMITTING = (SUBMIT_AIO, ENTER_RING)
+_OF_NO_FILE = (*WITHOUT_DESCRIPTOR, SUBMIT_AIO, ENTER_RING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,7 @@ class LiveCalls:
         self._trace = trace
         self._files = files
         self._devices = devices
-        known = (*READS, *WRITES, *SYNCS, *_SUBMITTING)
+        known = (*READS, *WRITES, *SYNCS, *TRANSFERS, *_OF_NO_FILE)
         self._names = {number: name for name, number in call_numbers(os.uname().machine).items() if name in known}
         self._looks: deque[tuple[int, Mapping[str, Latencies]]] = deque()
         self._slowest = 0, "", ""
@@ -112,15 +121,17 @@ class LiveCalls:
 
     def _latencies(self, calls: pa.Table) -> Mapping[str, Latencies]:
         found: dict[str, list[int]] = defaultdict(list)
-        columns = ("thread", "number", "argument_0", "start_ns", "end_ns", "result")
-        for thread, number, argument, start_ns, end_ns, result in zip(
+        columns = ("thread", "number", "start_ns", "end_ns", "result", "argument_0", "argument_1", "argument_2")
+        for thread, number, start_ns, end_ns, result, *arguments in zip(
             *(calls[name].to_pylist() for name in columns), strict=True
         ):
             call = self._names.get(number)
             if call is None or result < 0:
                 continue
-            file = self._file(thread, argument) if call not in ("msync", *_SUBMITTING) else None
-            if (file is None and call in (*READS, *WRITES)) or (file is not None and file.device not in self._devices):
+            sides = () if call in _OF_NO_FILE else TRANSFERS.get(call, (0,))
+            found_files = [file for at in sides if (file := self._file(thread, arguments[at])) is not None]
+            file = next((one for one in found_files if one.device in self._devices), None)
+            if file is None and (found_files or call in (*READS, *WRITES, *TRANSFERS)):
                 continue
             found[call].append(end_ns - start_ns)
             self._slowest = max(self._slowest, (end_ns - start_ns, call, file.path if file else ""))

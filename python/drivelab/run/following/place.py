@@ -11,7 +11,7 @@ from contextlib import suppress
 from drivelab.inventory.block_devices import name_of_number, number_of_node
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import DrivelabError
-from drivelab.model.system_calls import ENTER_RING, READS, SUBMIT_AIO, SYNCS, WRITES, call_numbers
+from drivelab.model.system_calls import ENTER_RING, READS, SUBMIT_AIO, SYNCS, WITHOUT_DESCRIPTOR, WRITES, call_numbers
 from drivelab.model.target import TargetFacts
 from drivelab.run.following.calls_trace import calls_traced
 from drivelab.run.following.processes import open_links, status_number
@@ -65,7 +65,7 @@ def _time_by_device(pids: Sequence[int], files: Sequence[SeenFile], likely: str)
     Calls that submit to a ring do not tell their file: they are those of the likely device.
     """
     devices = {(file.process, file.descriptor): file.device for file in files}
-    of_data = {*READS, *WRITES, *SYNCS} - {"msync"}
+    of_data = {*READS, *WRITES, *SYNCS} - {*WITHOUT_DESCRIPTOR}
     names = {number: name for name, number in call_numbers(os.uname().machine).items()}
     found: Counter[str] = Counter()
     with calls_traced(pids, traced_disk(disk_of_number(likely))) as trace:

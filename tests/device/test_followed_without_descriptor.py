@@ -1,0 +1,93 @@
+"""Calls that move data by no descriptor, or by two: sync, copy_file_range and sendfile."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from drivelab.cli import main
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
+
+SYNCS = 12
+SYNCER = """
+import os, sys
+file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+for at in range(int(sys.argv[2])):
+    os.pwrite(file, b"x" * 65536, at * 65536)
+    os.sync()
+os.fdatasync(file)
+"""
+COPIED = 1 << 20
+COPIER = """
+import os, socket, sys
+here, elsewhere, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+source = os.open(here + "/source", os.O_RDWR | os.O_CREAT)
+os.write(source, b"x" * size)
+os.fsync(source)
+os.posix_fadvise(source, 0, 0, os.POSIX_FADV_DONTNEED)
+target = os.open(here + "/target", os.O_RDWR | os.O_CREAT)
+assert os.copy_file_range(source, target, size, 0, 0) == size
+other = os.open(elsewhere, os.O_RDONLY)
+assert os.sendfile(target, other, 0, 1000) == 1000
+one, two = socket.socketpair()
+assert os.sendfile(one.fileno(), source, 0, 2000) == 2000
+"""
+
+
+def followed(
+    mounted: Path, capfd: pytest.CaptureFixture[str], program: str, *arguments: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    typed = [sys.executable, "-I", "-S", "-c", program, *arguments]
+    assert main.run(["explain", "--path", str(mounted), "--json", "--command", "--", *typed]) == 0
+    found = json.loads(capfd.readouterr().out)
+    return found, pq.read_table(Path(found["directory"]) / "calls.parquet").to_pylist()
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where runs are kept."""
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path / "runs"))
+
+
+def test_sync_is_a_call_and_what_it_has_the_disk_do_is_charged_to_it(
+    mounted: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found, rows = followed(mounted, capfd, SYNCER, str(mounted / "data"), str(SYNCS))
+    syncs = [row for row in rows if row["call"] == "sync"]
+    assert [row["file"] for row in syncs] == [""] * SYNCS
+    assert sum(row["bytes_written"] for row in syncs) >= SYNCS * 65536
+    (summary,) = (one for one in found["calls"] if one["call"] == "sync")
+    assert (summary["count"], sum(summary["parts_ns"].values())) == (SYNCS, summary["time_ns"])
+    assert main.run(["explain", found["directory"]]) == 0
+    told = " ".join(capfd.readouterr().out.split())
+    assert "sync waits for all disks: what others than this one did meanwhile is not known, and is software." in told
+
+
+def test_a_copy_within_the_kernel_is_a_call_of_its_file_on_the_disk(
+    mounted: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"y" * 1000)
+    found, rows = followed(mounted, capfd, COPIER, str(mounted), str(elsewhere), str(COPIED))
+    told = [
+        (row["call"], row["file"], row["operation"], row["size_bytes"])
+        for row in rows
+        if row["call"] in ("copy_file_range", "sendfile")
+    ]
+    source, target, read, write = str(mounted / "source"), str(mounted / "target"), 0, 1
+    assert told == [
+        ("copy_file_range", source, read, COPIED),
+        ("sendfile", target, write, 1000),
+        ("sendfile", source, read, 2000),
+    ]
+    (copy,) = (place for place, row in enumerate(rows) if row["call"] == "copy_file_range")
+    events = pq.read_table(Path(found["directory"]) / "events.parquet").to_pylist()
+    own = [one for one in events if (one["kind"], one["operation_index"], one["class"]) == ("bio", copy, "read")]
+    # the file system may look up where the file lies, too
+    assert sum(one["bytes"] for one in own if one["pid"] == rows[copy]["thread"]) >= COPIED
