@@ -6,8 +6,10 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -43,6 +45,49 @@ def test_another_disk_is_named_where_more_time_was_spent_there_and_not_where_mos
         whole = " ".join(told(capsys, "explain", NAME).split())
         assert ("It spent more time on another disk" in whole) == is_named
         assert ("follow it there with --path '/srv/other disk'." in whole) == is_named
+
+
+def test_another_disk_that_was_hardly_waited_for_is_not_named(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = kept / "followed.json"
+    whole_ns = sum(pq.read_table(kept / "calls.parquet")["latency_ns"].to_pylist())
+    # a shell reads its scripts, and each program its libraries
+    record = json.loads(file.read_text()) | {"elsewhere_path": "/usr/bin/python3", "elsewhere_ns": 2 * whole_ns}
+    for duration_ns, is_named in ((41 * whole_ns, False), (39 * whole_ns, True)):
+        file.write_text(json.dumps(record | {"duration_ns": duration_ns}))
+        assert ("another disk" in " ".join(told(capsys, "explain", NAME).split())) == is_named
+
+
+def test_reads_of_the_program_outside_of_its_calls_are_told_where_they_took_long(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below = "7:98"
+    record = json.loads((kept / "followed.json").read_text()) | {"layer_above": {below: "loop98"}}
+    (kept / "followed.json").write_text(json.dumps(record))
+    calls, table = pq.read_table(kept / "calls.parquet"), pq.read_table(kept / "events.parquet")
+    # what it read when it was started
+    table = table.filter(pc.greater_equal(table["operation_index"], 0))
+    whole_ns, begun_ns = sum(calls["latency_ns"].to_pylist()), calls["start_ns"][0].as_py()
+    read = next(row for row in table.to_pylist() if row["kind"] == "bio")
+    read |= {"operation_index": -1, "class": "read", "bytes": 4096, "queued_ns": begun_ns}
+    read |= {"pid": record["threads"][0], "device": "7:99", "sector": 8, "process": "python3"}
+
+    def with_reads(*reads: dict[str, Any]) -> tuple[str, dict[str, int]]:
+        rows = pa.Table.from_pylist([read | one for one in reads], table.schema)
+        pq.write_table(pa.concat_tables([table, rows]), kept / "events.parquet")
+        found = json.loads(told(capsys, "explain", NAME, "--json"))
+        return " ".join(told(capsys, "explain", NAME).split()), found["outside_of_calls"]
+
+    most_ns, few_ns = whole_ns // 10, whole_ns // 100
+    ends = {"ended_ns": begun_ns + most_ns}
+    # they overlap; those of others, of a call, and what a layer sends on do not count
+    others = [ends | one for one in ({"pid": 1}, {"operation_index": 0}, {"device": below}, {"class": "write"})]
+    whole, counted = with_reads(ends, ends | {"bytes": 8192}, *others)
+    assert counted == {"count": 2, "size_bytes": 12288, "time_ns": most_ns}
+    assert "2 reads were sent by its threads outside of these calls (12 KiB, " in whole
+    assert "): most likely page faults of mapped files." in whole
+    whole, counted = with_reads({"ended_ns": begun_ns + few_ns})
+    assert counted == {"count": 1, "size_bytes": 4096, "time_ns": few_ns}
+    assert "outside of these calls" not in whole
 
 
 def test_durable_writes_have_a_row_of_their_own(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,13 @@ from drivelab.cli import main
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
+READ_THROUGH_MAPPING = """
+import mmap, os, sys
+file = os.open(sys.argv[1], os.O_RDWR)
+os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+mapped = mmap.mmap(file, 0)
+assert sum(mapped[at] for at in range(0, len(mapped), 4096)) == len(mapped) // 4096 * ord("x")
+"""
 SYNCS = 12
 SYNCER = """
 import os, sys
@@ -91,3 +100,20 @@ def test_a_copy_within_the_kernel_is_a_call_of_its_file_on_the_disk(
     own = [one for one in events if (one["kind"], one["operation_index"], one["class"]) == ("bio", copy, "read")]
     # the file system may look up where the file lies, too
     assert sum(one["bytes"] for one in own if one["pid"] == rows[copy]["thread"]) >= COPIED
+
+
+@pytest.mark.provokes("R445")
+def test_what_is_read_through_a_mapping_is_told_although_it_is_no_call(
+    mounted: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = mounted / "data"
+    data.write_bytes(b"x" * COPIED)
+    with data.open() as file:
+        os.fsync(file.fileno())
+    program = [sys.executable, "-I", "-S", "-c", READ_THROUGH_MAPPING, str(data)]
+    assert main.run(["explain", "--path", str(mounted), "--command", "--", *program]) == 4
+    told = " ".join(capfd.readouterr().err.split())
+    assert "made no read, write or sync call on loop" in told
+    reads = re.search(r"; ([0-9]+) reads? (was|were) sent by its threads outside of these calls \(([0-9.]+) MiB,", told)
+    assert reads is not None, told
+    assert float(reads[3]) * 2**20 >= COPIED

@@ -103,6 +103,23 @@ class SlowCall:
         return told | {name: dict(getattr(self, name)) for name in mappings}
 
 
+@dataclass(frozen=True, slots=True)
+class ReadsOutside:
+    """Reads that the threads of a program sent while they were in none of its calls that count.
+
+    Attributes
+    ----------
+    count, size_bytes : int
+        How many, and what they read.
+    time_ns : int
+        How long any of them was on its way.
+    """
+
+    count: int
+    size_bytes: int
+    time_ns: int
+
+
 def call_summaries(
     operations: pa.Table,
     duration_ns: int,
@@ -184,6 +201,23 @@ def at_drive(
     return found
 
 
+def reads_outside(events: pa.Table, own_threads: Collection[int], layer_above: Mapping[str, str]) -> ReadsOutside:
+    """Reads of the program that belong to none of its calls, as page faults of mapped files.
+
+    Parameters
+    ----------
+    own_threads, layer_above
+        As `at_drive` takes them; what is sent on below a layer is counted there.
+    """
+    rows = _queued_bios(events, "bytes")
+    is_below = pc.is_in(rows["device"], pa.array(layer_above, pa.string()))
+    is_own = pc.and_(pc.is_in(rows["pid"], pa.array(sorted(own_threads), rows["pid"].type)), pc.invert(is_below))
+    is_outside = pc.and_(pc.less(rows["operation_index"], 0), pc.equal(rows["class"], "read"))
+    rows = rows.filter(pc.and_(is_own, is_outside))
+    begins, ends = _union(*_ways(rows, np.zeros(0, dtype=np.int64)))
+    return ReadsOutside(rows.num_rows, int(_column(rows, "bytes").sum()), int((ends - begins).sum()))
+
+
 def others_alone(
     operations: pa.Table, events: pa.Table, own_threads: Collection[int], layer_above: Mapping[str, str] | None = None
 ) -> Integers:
@@ -217,10 +251,10 @@ def others_alone(
     return np.asarray(np.minimum(alone, in_parts), dtype=np.int64)
 
 
-def _queued_bios(events: pa.Table) -> pa.Table:
+def _queued_bios(events: pa.Table, *beside: str) -> pa.Table:
     """What of them has to be known, which is the half of their columns."""
     is_meant = pc.and_(pc.equal(events["kind"], "bio"), pc.is_valid(events["queued_ns"]))
-    names = ["operation_index", "device", "class", "pid", "process", "queued_ns", "ended_ns"]
+    names = ["operation_index", "device", "class", "pid", "process", "queued_ns", "ended_ns", *beside]
     return events.select(names).filter(is_meant)
 
 

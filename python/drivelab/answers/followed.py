@@ -11,7 +11,16 @@ import pyarrow.compute as pc
 
 from drivelab.analyse.explanation import TracedPass, explanation_of, whole_passes
 from drivelab.analyse.explanation_difference import explanation_difference
-from drivelab.analyse.followed_calls import CallSummary, SlowCall, at_drive, call_summaries, others_alone, slowest_calls
+from drivelab.analyse.followed_calls import (
+    CallSummary,
+    ReadsOutside,
+    SlowCall,
+    at_drive,
+    call_summaries,
+    others_alone,
+    reads_outside,
+    slowest_calls,
+)
 from drivelab.analyse.operation_parts import operation_parts
 from drivelab.model.names import some_in_words
 from drivelab.model.trace import OPERATION_NAMES, PARTS, Explanation, ExplanationDifference, Part
@@ -69,6 +78,8 @@ class FollowedAnswer:
         How long it waited for syncs in all.
     explanations : tuple of Explanation
         Where the time of each kind of operation went.
+    outside : ReadsOutside
+        Reads that its threads sent outside of all its calls.
     """
 
     record: FollowedRecord
@@ -81,6 +92,7 @@ class FollowedAnswer:
     at_drive_ns: Mapping[str, int]
     sync_wait_ns: int
     explanations: tuple[Explanation, ...]
+    outside: ReadsOutside
 
     @property
     def refusal(self) -> str:
@@ -194,6 +206,7 @@ def followed_answer(record: FollowedRecord, calls: pa.Table, events: pa.Table, o
         at_drive_ns={who: int(times[is_awaited].sum()) for who, times in at_work.items()},
         sync_wait_ns=int(calls["latency_ns"].to_numpy()[is_awaited].sum()),
         explanations=explanations,
+        outside=reads_outside(events, threads, layer_above),
     )
 
 

@@ -19,17 +19,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from drivelab.analyse.followed_calls import reads_outside
 from drivelab.answers.followed import FollowedAnswer, followed_answer, followed_differences, why_no_difference
 from drivelab.cli.explain_options import ExplainOptions
 from drivelab.cli.explain_result import print_differences
 from drivelab.cli.followed_live import live_table
+from drivelab.cli.followed_refusal import no_call
 from drivelab.cli.followed_result import answer_words, followed_document, followed_joint, print_followed
 from drivelab.cli.memory_use import give_memory_back, keep_memory_low
 from drivelab.cli.page import write_page
 from drivelab.cli.workload_arguments import located
 from drivelab.inventory.target import resolve_target
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
-from drivelab.model.system_calls import FILE_UNKNOWN, call_numbers
+from drivelab.model.system_calls import call_numbers
 from drivelab.model.target import TargetFacts
 from drivelab.model.trace import TraceConduct
 from drivelab.model.units import parse_duration_ns
@@ -62,7 +64,6 @@ from drivelab.store.followed import (
 )
 from drivelab.store.layout import default_parent
 from drivelab.trace.file_positions import plain_path
-from drivelab.trace.files_of_calls import ELSEWHERE, REGISTERED, SUBMISSIONS
 from drivelab.trace.join import JoinedTrace, join_trace
 from drivelab.trace.operations_of_calls import (
     FollowedCalls,
@@ -75,8 +76,6 @@ from drivelab.trace.submissions import polled_requests
 _OF_FOLLOWED = ("what", "pid", "path", "container", "is_command", "over", "runtime", "out", "details", "as_json")
 # which take a second or two
 _JOINING_TOLD_FROM = 100_000
-# of the time of following; what is less, as loading a program takes, it did not wait for
-_ELSEWHERE_FROM = 0.05
 _OF_STORED = ("what", "over", "details", "as_json")
 _OF_BOTH = ("what", "as_json")
 
@@ -292,7 +291,8 @@ def _kept(
         counted = with_submissions(counted, join(counted.operations, []).events)
     elsewhere_ns, elsewhere_path = max(_on_disks(counted), default=(0, ""))
     if not counted.operations.num_rows:
-        raise _no_call(name, followed, counted.left_out, elsewhere_ns, elsewhere_path)
+        outside = reads_outside(join(counted.operations, layers).events, threads, followed.trace.disk.layer_above)
+        raise no_call(name, followed, counted.left_out, (elsewhere_ns, elsewhere_path), outside)
     joined = join(counted.operations, layers)
     rows = joined.operations
     for column in counted.calls.column_names:
@@ -331,26 +331,6 @@ def _kept(
 def _on_disks(counted: FollowedCalls) -> Iterator[tuple[int, str]]:
     """Of each other disk how long calls on its files took, in ns, and the file with most of it."""
     return (told for device, told in counted.elsewhere.items() if disk_of_number(device))
-
-
-def _no_call(
-    name: str, followed: Followed, left_out: Mapping[str, int], elsewhere_ns: int, elsewhere_path: str
-) -> DrivelabError:
-    disk, is_waited_for = followed.disk, elsewhere_ns >= _ELSEWHERE_FROM * (followed.ended_ns - followed.began_ns)
-    untold = {reason: left_out[reason] for reason in (SUBMISSIONS, REGISTERED, FILE_UNKNOWN) if reason in left_out}
-    # of unknown files are a few of every program
-    if untold.keys() == {FILE_UNKNOWN} and untold[FILE_UNKNOWN] < left_out.get(ELSEWHERE, 0):
-        untold = {}
-    told = ", ".join(f"{count} {reason}" for reason, count in (untold or left_out).items()) or "no call at all"
-    if untold:
-        do = "have it name files by descriptors, without registering them with the ring" if REGISTERED in untold else ""
-        return DrivelabError(
-            "R445", f"{name} made no call on {disk} that could be explained: {told}", where=disk, do=do
-        )
-    place = shlex.quote(os.path.dirname(elsewhere_path))
-    do = f"follow it on the disk of the files that it waited for: --path {place}" if is_waited_for else ""
-    what = f"{name} made no read, write or sync call on {disk} that is followed: {told}"
-    return DrivelabError("R445", what, where=disk, do=do)
 
 
 def _files(seen: Sequence[SeenFile], sizes: Mapping[str, int]) -> Iterator[tuple[str, FollowedFile]]:

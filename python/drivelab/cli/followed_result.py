@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,14 @@ from drivelab.report.followed_calls import (
     slowest_table,
     story,
 )
-from drivelab.report.followed_remarks import left_out_lines, neighbour_words, processor_words, recording_words
+from drivelab.report.followed_remarks import (
+    elsewhere_words,
+    left_out_lines,
+    neighbour_words,
+    outside_words,
+    processor_words,
+    recording_words,
+)
 from drivelab.report.joint import Joint
 from drivelab.report.numerals import latency_text
 from drivelab.report.parts_of_text import parts_within
@@ -108,10 +113,12 @@ def _first(found: FollowedAnswer) -> list[str]:
         share = beside / (beside + followed)
         if share > _BESIDE_TOLD_FROM:
             told.append(f"That is not all of its I/O: {100 * share:.0f} % of the calls are {reason}.")
-    if record.elsewhere_ns > found.every.time_ns:
-        there, here = latency_text(record.elsewhere_ns), latency_text(found.every.time_ns)
-        place = shlex.quote(os.path.dirname(record.elsewhere_path))
-        told.append(f"It spent more time on another disk ({there}, here {here}): follow it there with --path {place}.")
+    outside, calls_ns = found.outside, found.every.time_ns
+    told_beside = (
+        outside_words(outside.count, outside.size_bytes, outside.time_ns, calls_ns),
+        elsewhere_words(record.elsewhere_ns, record.elsewhere_path, calls_ns, record.duration_ns),
+    )
+    told += filter(None, told_beside)
     # one that drivelab asked to end has a negative one
     if (found.record.command_status or 0) > 0:
         told.append(f"{found.record.program} ended with status {found.record.command_status}.")
@@ -159,6 +166,7 @@ def followed_document(found: FollowedAnswer, directory: Path, page: Path | None)
         "calls": [one.to_json() for one in found.summaries],
         "slowest": [one.to_json() for one in found.slowest],
         "at_drive_ns": dict(found.at_drive_ns),
+        "outside_of_calls": asdict(found.outside),
         "explanations": [one.to_json() for one in found.explanations],
         "left_out": dict(found.record.left_out),
         "lost_events": found.record.lost_events,

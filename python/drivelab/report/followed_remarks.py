@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from drivelab.model.system_calls import FILE_UNKNOWN
+from drivelab.model.units import format_bytes
 from drivelab.report.numerals import count_text, latency_text
 
 # a thread that sleeps in each I/O waits a little for its processor each time, on an idle machine too
@@ -15,6 +18,10 @@ _WAIT_TOLD_FROM = 0.1
 _WAIT_OF_SOFTWARE_FROM, _WAIT_TOLD_NS = 0.3, 50_000_000
 # from such a share on a neighbour is a cause
 _NEIGHBOUR_TOLD_FROM = 0.2
+# of the time of following; what is less, as loading a program takes, it did not wait for
+ELSEWHERE_TOLD_FROM = 0.05
+# of the time of all calls
+_OUTSIDE_TOLD_FROM = 0.05
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
 
 
@@ -46,6 +53,40 @@ def processor_words(wait_ns: int, duration_ns: int, software_ns: int, threads: i
         # a sum that may well be more than the time that passed
         waited = f"in {duration} the program's {count_text(threads)} threads together waited {wait} for a processor"
     return f"The machine is busy: {waited}, which counts as software."
+
+
+def elsewhere_words(elsewhere_ns: int, path: str, calls_ns: int, duration_ns: int) -> str:
+    """That the program spent more time on another disk; empty where it did not, or where that is little of all.
+
+    Parameters
+    ----------
+    elsewhere_ns, path : int, str
+        How long calls on files of that disk took, and the file with most of it.
+    calls_ns, duration_ns : int
+        How long all calls here took, and how long the program was followed.
+    """
+    if elsewhere_ns <= calls_ns or elsewhere_ns < ELSEWHERE_TOLD_FROM * duration_ns:
+        return ""
+    there, here = latency_text(elsewhere_ns), latency_text(calls_ns)
+    place = shlex.quote(os.path.dirname(path))
+    return f"It spent more time on another disk ({there}, here {here}): follow it there with --path {place}."
+
+
+def outside_words(count: int, size_bytes: int, time_ns: int, calls_ns: int) -> str:
+    """That the program waited for reads outside of its calls; empty where that is little beside them.
+
+    Parameters
+    ----------
+    count, size_bytes, time_ns : int
+        How many reads, what they read, and how long any of them was on its way.
+    calls_ns : int
+        How long all calls took.
+    """
+    if not count or time_ns < _OUTSIDE_TOLD_FROM * calls_ns:
+        return ""
+    sent = "1 read was" if count == 1 else f"{count_text(count)} reads were"
+    told = f"{sent} sent by its threads outside of these calls ({format_bytes(size_bytes)}, {latency_text(time_ns)})"
+    return f"{told}: most likely page faults of mapped files."
 
 
 def recording_words(trace: Mapping[str, Any]) -> Iterator[str]:

@@ -20,7 +20,14 @@ from drivelab.report.followed_calls import (
     story,
     where,
 )
-from drivelab.report.followed_remarks import left_out_lines, neighbour_words, processor_words, recording_words
+from drivelab.report.followed_remarks import (
+    elsewhere_words,
+    left_out_lines,
+    neighbour_words,
+    outside_words,
+    processor_words,
+    recording_words,
+)
 
 
 def summary(call: str, **parts: int) -> CallSummary:
@@ -240,4 +247,19 @@ def test_what_a_reader_has_to_know_of_the_recording_is_told_and_nothing_else() -
     (told_of_source,) = recording_words({"source": "trace events", "why_not_bpf": "the kernel takes no programs: No"})
     assert told_of_source == (
         "Calls were recorded by trace events, which cost the program more than BPF: the kernel takes no programs: No."
+    )
+
+
+def test_another_disk_and_reads_outside_of_calls_are_told_from_a_share_on() -> None:
+    assert elsewhere_words(50, "/srv/a b/log", 50, 100) == ""
+    assert elsewhere_words(4, "/srv/a b/log", 1, 100) == ""
+    told = plain(elsewhere_words(5_000_000, "/srv/a b/log", 1_000_000, 100_000_000))
+    assert told == (
+        "It spent more time on another disk (5.00 ms, here 1.00 ms): follow it there with --path '/srv/a b'."
+    )
+    assert outside_words(0, 0, 0, 0) == ""
+    assert outside_words(3, 4096, 4, 100) == ""
+    assert plain(outside_words(1, 4096, 5_000_000, 100_000_000)) == (
+        "1 read was sent by its threads outside of these calls (4 KiB, 5.00 ms): "
+        "most likely page faults of mapped files."
     )
