@@ -96,8 +96,9 @@ def complete_blocks(trials: Sequence[TrialValue], order: Mapping[str, Sequence[s
         return None
     blocks, cells = _largest_rectangle(values)
     seen = {cell for by_cell in values.values() for cell in by_cell}
-    if lacking := len(values) - len(blocks):
-        blocks_are = counted_of(lacking, len(values), "block", "are")
+    known = {number for number, _ in values}
+    if lacking := len(known - {number for number, _ in blocks}):
+        blocks_are = counted_of(lacking, len(known), "block", "are")
         notes.append(f"{blocks_are} not complete and {in_number(lacking, 'were')} left out")
     if lacking := len(seen) - len(cells):
         notes.append(f"{counted_of(lacking, len(seen), 'combination', 'are')} missing in some block: left out")

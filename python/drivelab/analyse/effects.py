@@ -16,7 +16,7 @@ from itertools import combinations
 from statistics import fmean
 
 from drivelab.analyse.command_changes import command_changes
-from drivelab.analyse.left_out import left_out_note
+from drivelab.analyse.left_out import left_out_note, split_blocks
 from drivelab.analyse.paired_ratios import BLOCKS_MIN, Paired, PairedRatio, paired_ratios
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
@@ -229,15 +229,16 @@ def _effects_of_factor(
         pairs = _balanced(alike)
         if pairs:
             effect = _effect(level, first, factor, metric, pairs, by_level[level], baseline)
-            notes = [note or _too_few_note(first, baseline, trials), left_out_note(factor, level, alike, pairs)]
-            found.append(replace(effect, note="; ".join(filter(None, notes))))
+            split = split_blocks(by_level[level], baseline, pairs)
+            notes = [note or _too_few_note(first, baseline, trials), left_out_note(factor, level, alike, pairs, split)]
+            found.append(replace(effect, note="; ".join(filter(None, notes)), split_blocks=split))
     return found
 
 
 def _too_few_note(first: str, baseline: Cells, trials: Sequence[TrialValue]) -> str:
     """That it is the baseline that left no intervals, where the levels would have had them."""
-    measured = len({block for _, block in baseline})
-    blocks = len({(trial.block, trial.session) for trial in trials})
+    measured = len({number for _, (number, _) in baseline})
+    blocks = len({trial.block for trial in trials})
     if measured >= BLOCKS_MIN or blocks < BLOCKS_MIN:
         return ""
     return f"{first} was measured in {measured} of {blocks} blocks, and intervals need {BLOCKS_MIN}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from drivelab.model.level_words import level_phrase
 from drivelab.model.names import counted_of, names_in_words
@@ -11,8 +12,22 @@ _Levels = tuple[tuple[str, str], ...]
 _Block = tuple[int, int]
 
 
+def split_blocks(
+    at_level: Iterable[tuple[_Levels, _Block]], at_baseline: Iterable[tuple[_Levels, _Block]], kept: Iterable[_Block]
+) -> tuple[int, ...]:
+    """Blocks that have both levels, of several sessions, and nothing of which is kept."""
+    known = [{block for _, block in cells} for cells in (at_level, at_baseline)]
+    both = set.intersection(*({number for number, _ in blocks} for blocks in known))
+    sessions = Counter(number for number, _ in set.union(*known))
+    return tuple(sorted(number for number in both - {number for number, _ in kept} if sessions[number] > 1))
+
+
 def left_out_note(
-    factor: str, level: str, pairs: Sequence[tuple[_Levels, _Block]], kept: Mapping[_Block, Sequence[_Levels]]
+    factor: str,
+    level: str,
+    pairs: Sequence[tuple[_Levels, _Block]],
+    kept: Mapping[_Block, Sequence[_Levels]],
+    split: Collection[int] = (),
 ) -> str:
     """Which combinations of the other factors, or how many blocks, a ratio leaves out; empty where it has all.
 
@@ -22,6 +37,8 @@ def left_out_note(
         What was measured at both levels.
     kept : mapping of block to levels
         What the ratio is made of.
+    split : collection of int
+        Blocks of which another note says why they are left out.
     """
     used = {combination for members in kept.values() for combination in members}
     left = dict.fromkeys(combination for combination, _ in pairs if combination not in used)
@@ -33,7 +50,8 @@ def left_out_note(
         if left
         else []
     )
-    blocks = {block for _, block in pairs}
-    if len(kept) < len(blocks):
-        told.append(f"{what} {counted_of(len(blocks) - len(kept), len(blocks), 'block')}, not complete")
+    blocks = {number for _, (number, _) in pairs}
+    lacking = blocks - {number for number, _ in kept} - {*split}
+    if lacking:
+        told.append(f"{what} {counted_of(len(lacking), len(blocks), 'block')}, not complete")
     return "; ".join(told)

@@ -194,6 +194,8 @@ class LevelEffect(Plain):
         Number of the block of each of `block_ratios`.
     block_baselines : tuple of float
         The baseline in each of these blocks, in the unit of `metric`: geometric mean.
+    split_blocks : tuple of int
+        Numbers of blocks that a pause of the run divides, so that nothing in them is compared.
     is_unchanged : bool
         Whether the drive was at the same with both: it was found at the level, or refused it. A change of nothing.
     refused_for : str
@@ -223,6 +225,7 @@ class LevelEffect(Plain):
     note: str = ""
     blocks: tuple[int, ...] = ()
     block_baselines: tuple[float, ...] = ()
+    split_blocks: tuple[int, ...] = ()
     is_unchanged: bool = False
     refused_for: str = ""
     blocks_to_show_20_percent: int = 0

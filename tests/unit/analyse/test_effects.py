@@ -175,7 +175,22 @@ def test_only_trials_of_one_session_are_paired() -> None:
     ]
     found = by_level(level_effects(trials, FACTORS, METRICS))["bfq"]
     assert found.block_ratios == pytest.approx((2.0, 2.0))
-    assert found.note == ""
+    assert (found.note, found.split_blocks) == ("", (2,))
+
+
+def test_a_repeat_that_a_pause_divides_counts_once_and_is_no_gap_of_the_baseline() -> None:
+    """Of two repeats the second is cut off where every pair has one of its two trials."""
+    cells = [("on", "none"), ("off", "bfq"), ("on", "bfq"), ("off", "none")]
+    trials = [
+        replace(trial(block, 1e6, cache=cache, scheduler=scheduler), session=1 if block == 1 or place < 2 else 2)
+        for block in (1, 2)
+        for place, (cache, scheduler) in enumerate(cells)
+    ]
+    found = level_effects(trials, {"write-cache": ("on", "off"), "scheduler": ("none", "bfq")}, METRICS)
+    assert [(one.level, one.blocks, one.split_blocks, one.note) for one in found] == [
+        ("off", (1,), (2,), ""),
+        ("bfq", (1,), (2,), ""),
+    ]
 
 
 def test_as_found_is_one_level_only_where_it_was_found_the_same() -> None:

@@ -10,7 +10,7 @@ from drivelab.model.estimate import Estimate
 from drivelab.model.finding import trials_of
 from drivelab.model.level_words import level_text
 from drivelab.model.metric import metric_of
-from drivelab.model.names import counted_of
+from drivelab.model.names import counted_of, in_number, names_in_words
 from drivelab.model.operations_apart import plural
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
 from drivelab.report.combination_labels import level_words
@@ -48,6 +48,15 @@ def main_operation(answer: RunAnswer, member: CombinationResult) -> str:
     return ""
 
 
+def repeats_in_words(effects: Sequence[LevelEffect]) -> str:
+    """How many repeats are compared, and where a pause of the run divides others, why those are not."""
+    compared = max(len(effect.block_ratios) for effect in effects)
+    split = max(len(effect.split_blocks) for effect in effects)
+    of = f"{compared} of {compared + split}" if split else str(compared)
+    why = f" ({split} {in_number(split, 'were')} cut off and went on later)" if split else ""
+    return f"{of} {'repeat' if compared + split == 1 else 'repeats'}{why}"
+
+
 def effects_notes(effects: Sequence[LevelEffect], every: Sequence[LevelEffect] = ()) -> list[str]:
     """How the numbers of a table of effects came about, and what they do not say.
 
@@ -63,6 +72,7 @@ def effects_notes(effects: Sequence[LevelEffect], every: Sequence[LevelEffect] =
     tested = sum(effect.p_value is not None for effect in judged)
     notes = [*_invalid_notes(effects), *_refused_notes(effects)]
     notes += dict.fromkeys(f"{effect.note}." for effect in effects if effect.note)
+    notes += _split_notes(effects)
     notes += _outlying_notes(effects)
     if not judged:
         return notes
@@ -141,6 +151,16 @@ def _refused_notes(effects: Sequence[LevelEffect]) -> list[str]:
         for effect in effects
         if effect.refused_for
     ]
+
+
+def _split_notes(effects: Sequence[LevelEffect]) -> list[str]:
+    """Which repeats a pause of the run divides."""
+    split = sorted({block for effect in effects for block in effect.split_blocks})
+    if not split:
+        return []
+    which = f"{in_number(len(split), 'repeat')} {names_in_words([str(block) for block in split])}"
+    were = f"{which.capitalize()} {in_number(len(split), 'were')} cut off and went on later"
+    return [f"{were}: levels are compared only where both were measured without a pause between."]
 
 
 def verdict_words(effect: LevelEffect) -> str:

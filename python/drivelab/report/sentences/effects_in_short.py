@@ -23,6 +23,7 @@ from drivelab.report.sentences.effect_words import (
     is_of_a_size,
     main_operation,
     ratio_change,
+    repeats_in_words,
     than_words,
 )
 
@@ -174,7 +175,8 @@ class _Words:
         """A change that two repeats agree on: they carry no interval, but it is no scatter of theirs."""
         verb = _verb(effect, "was", "were")
         change = change_words(effect)
-        told = f"{_subject(effect)} {verb} {change} {than_words(change)} {_baseline(effect)} in both repeats"
+        repeats = repeats_in_words([effect]) if effect.split_blocks else "both repeats"
+        told = f"{_subject(effect)} {verb} {change} {than_words(change)} {_baseline(effect)} in {repeats}"
         where = self._where(effect, is_label_told=self.has_numbers)
         return f"{where}{': ' if where else ''}{told}{self._numbers(effect)}; a third like them would settle it"
 
@@ -256,9 +258,8 @@ class _Words:
 
     def not_told(self, effects: Sequence[LevelEffect], *, is_other: bool) -> str:
         """What cannot be told from chance, and what would show it; how it looked is in the table."""
-        blocks = max(len(effect.block_ratios) for effect in effects)
-        repeats = f"{blocks} {'repeat' if blocks == 1 else 'repeats'}"
-        it_takes = _what_it_takes(effects, blocks)
+        repeats = repeats_in_words(effects)
+        it_takes = _what_it_takes(effects, max(len(effect.block_ratios) for effect in effects))
         if len(effects) < len(self.told):
             return f"not settled by {repeats}: {self.named(effects)}; {it_takes}"
         factors = [factor_words(factor) for factor in dict.fromkeys(effect.factor for effect in effects)]

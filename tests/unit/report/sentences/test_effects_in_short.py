@@ -11,6 +11,7 @@ from drivelab.analyse.effects import level_effects
 from drivelab.analyse.trial_value import TrialValue
 from drivelab.model.estimate import Estimate
 from drivelab.model.run_answer import CombinationResult, CommandChange, LevelEffect, RunAnswer
+from drivelab.report.sentences.effect_words import effects_notes
 from unit.report.sentences.made_combinations import LATENCY, THROUGHPUT, combination, told
 
 WRITES = "device_writes_per_operation"
@@ -142,6 +143,28 @@ def test_the_commands_of_a_change_are_a_sentence_of_their_own_where_both_are_too
     change, commands = told(RunAnswer(rows, contrasts=(effect,)))
     assert change.endswith(": ext4 is 2.9 to 3.5 times as slow as raw, 298 us instead of 93.0 us.")
     assert commands == "ext4 takes 2 more writes per operation."
+
+
+def test_a_repeat_that_a_pause_of_the_run_divides_is_told_with_the_number_of_repeats() -> None:
+    sessions = ((1, 1, 1), (2, 1, 2), (3, 2, 2))
+    trials = [
+        TrialValue("sdb", "small", block, {"queue_depth": depth}, 1e6 * faster, session=session)
+        for block, *of_levels in sessions
+        for depth, session, faster in zip(("1", "2"), of_levels, (1.0, 1 + block / 10), strict=True)
+    ]
+    effects = level_effects(trials, {"queue_depth": ("1", "2")}, {"small": LATENCY})
+    rows = rows_of("queue_depth", **{"1": 1e6, "2": 1.2e6})
+    (sentence,) = told(RunAnswer(rows, effects=tuple(effects)))
+    what = "With 2 of 3 repeats (1 was cut off and went on later) no effect of queue depth is clear"
+    assert sentence == f"{what}; more repeats would tell."
+    assert effects_notes(effects)[0] == (
+        "Repeat 2 was cut off and went on later: levels are compared only where both were measured without a pause "
+        "between."
+    )
+    alike = [replace(one, value=1e6 * (2 if one.levels["queue_depth"] == "2" else 1)) for one in trials]
+    effects = level_effects(alike, {"queue_depth": ("1", "2")}, {"small": LATENCY})
+    seen, *_ = told(RunAnswer(rows, effects=tuple(effects)))
+    assert "2.0 times as slow as 1 in 2 of 3 repeats (1 was cut off and went on later)" in seen
 
 
 def test_a_change_in_both_repeats_far_beyond_their_scatter_is_told_as_seen() -> None:
