@@ -22,6 +22,8 @@ FILE_BYTES_MAX = 256 * 1024
 # the time that TOML takes grows with the square of a key's parts; experiments have keys of two
 _KEY_PARTS_MAX = 32
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+# what tomllib says of a key, and of a table, that is there already
+_TWICE, _DECLARED = ("Cannot overwrite a value", "Cannot mutate immutable namespace"), "Cannot declare "
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_KEY_PARTS_MAX}}}")
 
 
@@ -128,7 +130,7 @@ def document_of(text: str, file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(error, file) from error
+        raise _syntax_error(error, text, file) from error
     except RecursionError as error:
         raise DrivelabError("P702", "its lists or tables are nested too deep", where=file) from error
 
@@ -145,11 +147,16 @@ def _levels_for(
                 yield ("factors", number, key, index), {factor.name: level}
 
 
-def _syntax_error(error: tomllib.TOMLDecodeError, file: str) -> DrivelabError:
+def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> DrivelabError:
     message = str(error)
     place = re.search(r"\s*\(at line (\d+), column (\d+)\)$", message)
     where = f"{file}:{place[1]}, column {place[2]}" if place else f"{file}, at its end"
     what = message[: place.start()] if place else message
     if what.startswith("Illegal character '\\n'"):
         return DrivelabError("P702", "a text has no closing quote in this line", where=where, do='add a " at its end')
+    if what in _TWICE or what.startswith(_DECLARED):
+        # behind the second value; of a long one it is not the line of the key
+        line = text.splitlines()[int(place[1]) - 1] if place else ""
+        key = line.strip(" \t[]").partition("=")[0].strip() if "=" in line or what not in _TWICE else ""
+        return DrivelabError("P702", f"{key or 'a key'} stands there twice", where=where, do="remove one of the two")
     return DrivelabError("P702", what, where=where)

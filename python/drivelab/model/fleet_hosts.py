@@ -6,11 +6,13 @@ The names of the fields of `FleetHosts`, `HostEntry` and `DriveRule` are the key
 from __future__ import annotations
 
 import fnmatch
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from drivelab.model.errors import DrivelabError
 from drivelab.model.frozen import FrozenModel
@@ -18,11 +20,25 @@ from drivelab.model.quantities import ByteCount
 from drivelab.model.tags import parse_tags
 
 # goes into file names, and to ssh behind no option
-HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$")]
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9:][A-Za-z0-9.:_%-]*$", max_length=255)]
 User = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9._-]*$", max_length=64)]
 # a word of the local command, and no option of it
 Target = Annotated[str, Field(pattern=r"^[^-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$", max_length=4096)]
+
+
+def _name(written: str) -> str:
+    """What a host may be called."""
+    if not _NAME.fullmatch(written):
+        raise ValueError("a name has at most 64 letters, digits, '-', '.' and '_', a letter or a digit at both ends")
+    return written
+
+
+def _some_hosts(written: Mapping[str, HostEntry]) -> Mapping[str, HostEntry]:
+    """Hosts, of which there is one at least."""
+    if not written:
+        raise PydanticCustomError("rule", "name at least one host", {"do": "add a table for each: [hosts.NAME]"})
+    return written
 
 
 def _words(written: str) -> str:
@@ -42,6 +58,7 @@ def _tags(written: Mapping[str, str]) -> Mapping[str, str]:
         raise ValueError(error.what) from None
 
 
+HostName = Annotated[str, AfterValidator(_name)]
 Tags = Annotated[Mapping[str, str], AfterValidator(_tags)]
 StartCommand = Annotated[
     str, Field(pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"), AfterValidator(_words)
@@ -128,7 +145,19 @@ class FleetHosts(FrozenModel):
 
     format: Literal[1]
     defaults: HostEntry = Field(default_factory=HostEntry)
-    hosts: Annotated[Mapping[HostName, HostEntry], Field(min_length=1)]
+    hosts: Annotated[Mapping[HostName, HostEntry], AfterValidator(_some_hosts)]
+
+    @model_validator(mode="after")
+    def _rules_say_something(self) -> FleetHosts:
+        """No rule means every drive only because it says nothing."""
+        entries = {("defaults",): self.defaults, **{("hosts", name): entry for name, entry in self.hosts.items()}}
+        for place, entry in entries.items():
+            for number, rule in enumerate(entry.drives or ()):
+                if not rule.model_dump(exclude_defaults=True, exclude={"in_use"}):
+                    do = 'say which drives are meant; all that are not in use: { model = "*" }'
+                    context = {"place": (*place, "drives", number), "do": do}
+                    raise PydanticCustomError("rule", "a rule says something of a drive", context)
+        return self
 
     def complete(self) -> dict[str, HostEntry]:
         """Every host with what it shares with the others, by its name, in the order of the file."""

@@ -65,6 +65,10 @@ def test_a_host_has_what_it_shares_with_the_others(tmp_path: Path) -> None:
         ("format = 1\n[hosts.a]\ndrivelab = 'a \"b'\n", 3, "not the words of a command: no closing quotation", ""),
         ('format = 1\n[hosts.a]\ndrivelab = "a\\u0000b"\n', 3, "hosts.a.drivelab", ""),
         ("format = 1\n[hosts.a]\ndrivelab = ' '\n", 3, "hosts.a.drivelab", ""),
+        ("format = 1\n[hosts]\n", 2, "hosts: name at least one host", "[hosts.NAME]"),
+        ("format = 1\n[hosts]\n'a/b' = {}\n", 3, "hosts.a/b: a name has at most 64 letters, digits, '-', '.' and", ""),
+        ("format = 1\n[hosts.a]\ndrives = ['S1', { }]\n", 3, "a.drives.2: a rule says something", '{ model = "*" }'),
+        ("format = 1\n[hosts.a]\ndrives = [{ in_use = true }]\n", 3, "a rule says something of a drive", ""),
         ("format = 1\nhosts = ['a']\n", 2, "hosts: input should be", ""),
         ("format = 1\nhosts.a = 3\n", 2, "hosts.a: input should be", ""),
     ],
@@ -76,6 +80,22 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, 
     assert caught.value.where == f"{tmp_path / 'hosts.toml'}:{line}"
     assert what in caught.value.what
     assert do in caught.value.do
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("[hosts]\nfir = { port = 22 }\nfir = { port = 23 }\n", 3, "fir stands there twice"),
+        ("[hosts.fir]\nport = 22\n\n[hosts.fir]\n", 4, "hosts.fir stands there twice"),
+        ("[hosts]\nfir = { }\n[ hosts.fir ]\n", 3, "hosts.fir stands there twice"),
+        ("[hosts.fir]\ntargets = ['/a']\ntargets = [\n'/b'\n]\n", 5, "a key stands there twice"),
+    ],
+)
+def test_what_stands_there_twice_is_named(tmp_path: Path, text: str, line: int, what: str) -> None:
+    with pytest.raises(DrivelabError) as caught:
+        read(tmp_path, text)
+    assert (caught.value.code, caught.value.what) == ("P702", what)
+    assert caught.value.where.startswith(f"{tmp_path / 'hosts.toml'}:{line}, ")
 
 
 @pytest.mark.provokes("F901")
