@@ -33,7 +33,7 @@ KEYS: dict[str, dict[str, Key]] = {
     "DriveRule": {
         "serial": Key("a text", "", "its serial"),
         "name": Key("a text", "", "its name there: `nvme0n1`"),
-        "model": Key("a text with `*` and `?`", "", 'its model: `"SAMSUNG MZ7LH*"`'),
+        "model": Key("a text with `*` and `?`", "", 'its model: `"SAMSUNG MZ7LH*"`; `"*"` is every model'),
         "transport": Key("a text", "", "how it is connected: `nvme`, `sata`, `usb`"),
         "rotational": Key("`true`, `false`", "", "whether it is a disk that rotates"),
         "in_use": Key("`true`, `false`", "false", "whether one that is mounted or used is meant, too, to be read"),
