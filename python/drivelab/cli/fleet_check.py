@@ -38,7 +38,9 @@ def command(
     """Check drives and directories of many hosts; nothing is destroyed but drives of --erase-list.
 
     What each host does is an ordinary 'drivelab check', which only reads a drive
-    that is not in --erase-list, and says nothing of its writes then.
+    that is not in --erase-list, and says nothing of its writes then. Exit codes:
+    0, 1 or 4 as of 'drivelab check', the worst of all targets (1 is the worst);
+    1 also where something was not measured.
 
     Raises
     ------

@@ -128,7 +128,7 @@ class _JsonTeller:
             event = {"host": key, "reason": fleet.hosts[key].reason}
         else:
             item = fleet.items[key]
-            names = ("state", "reason", "now", "answer", "doubt", "run", "gathered")
+            names = ("state", "reason", "now", "answer", "doubt", "outcome", "why", "run", "gathered")
             event = {"host": item.host, "item": key, **{name: getattr(item, name) for name in names}}
         self._line(event)
         if time.monotonic() - self._told_at >= _STANDING_AFTER_S:

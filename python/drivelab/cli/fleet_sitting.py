@@ -132,13 +132,17 @@ def fleet_json(fleet: FleetRecord) -> dict[str, Any]:
 
 
 def exit_of(fleet: FleetRecord, *, is_whole: bool = True, is_running: bool = False) -> int:
-    """The exit code: whether all of it was measured, or still is, and is to be trusted."""
+    """The exit code: whether all of it was measured, or still is, is fit for what it was checked for, and is sure."""
     if not is_whole:
         return 128 + signal.SIGINT
     if not is_running and not fleet.is_whole:
         return EXIT_FAILED
-    is_doubtful = any(item.doubt for item in fleet.items.values())
-    return EXIT_NOT_TRUSTED if is_doubtful and not is_running else EXIT_OK
+    if is_running:
+        return EXIT_OK
+    items = fleet.items.values()
+    if any(item.outcome == "fail" for item in items):
+        return EXIT_FAILED
+    return EXIT_NOT_TRUSTED if any(item.doubt or item.outcome == "undecided" for item in items) else EXIT_OK
 
 
 def show_foreseen(fleet: FleetRecord, reach: Reach, erase_list: EraseList, *, as_json: bool) -> int:
@@ -206,6 +210,7 @@ def show_fleet(fleet: FleetRecord, *, as_json: bool, was_interrupted: bool = Fal
             plain=not console.encoding.startswith("utf"),
             go_on="" if is_running else fleet.how_to_go_on,
             can_compare=fleet.work.command == "run",
+            need=fleet.work.need,
         )
         print("\n".join(lines))
     return exit_of(fleet, is_whole=not was_interrupted, is_running=is_running)

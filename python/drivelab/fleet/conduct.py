@@ -340,7 +340,7 @@ class Conductor:
 
 
 def _told_in_a_fleet(answer: Mapping[str, Any], item: FleetItem) -> dict[str, Any]:
-    return {**answer, **{key: _in_a_fleet(answer[key], item) for key in ("reason", "answer")}}
+    return {**answer, **{key: _in_a_fleet(answer[key], item) for key in ("reason", "answer", "why") if key in answer}}
 
 
 def _in_a_fleet(text: str, item: FleetItem) -> str:

@@ -89,7 +89,8 @@ async def measure(
     Returns
     -------
     dict of str to Any
-        ``state``, ``reason``, ``run`` and ``answer`` of the item, and of what is complete ``doubt`` and ``is_void``.
+        ``state``, ``reason``, ``run`` and ``answer`` of the item, and of what is complete ``doubt``, ``is_void``,
+        ``outcome`` and ``why``.
     """
     item, work = FleetItem.from_json(stored_item), FleetWork.from_json(stored_work)
     folder = item_folder(fleet, item.key)
@@ -223,7 +224,9 @@ def _outcome(folder: Path, ended: Ended) -> dict[str, Any]:
     if record.status == "complete":
         doubt, is_void = doubt_of(run)
         told = {"state": "complete", "reason": "", "run": str(runs[-1]), "answer": _answer(folder)}
-        return told | {"doubt": doubt, "is_void": is_void}
+        verdict = record.verdict if record.verdict.get("need") else {}
+        judged = {name: str(verdict.get(name, "")) for name in ("outcome", "why")}
+        return told | judged | {"doubt": doubt, "is_void": is_void}
     reason = said or record.error or f"its run is {record.status}"
     state = "failed" if ended.error and not _was_interrupted(ended) else "cut_off"
     return {"state": state, "reason": reason, "run": str(runs[-1]), "answer": ""}

@@ -6,11 +6,13 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
 from drivelab.model.fleet_inventory import identity_in
+from drivelab.model.verdict import Outcome
 
 # cut off: its host went away, or the fleet was ended; what is stored there goes on with resume
 ItemState = Literal["planned", "measuring", "complete", "failed", "cut_off"]
@@ -20,6 +22,8 @@ NOT_TOGETHER = "all were to begin together"
 NOT_TOLD = "U050"
 # the error of a drive that its owner has not listed
 NOT_LISTED = "C201"
+# what is noted of a host that has no drive that is meant
+NO_DRIVE_MEETS = "no drive meets"
 # of a run that was brought here
 NOT_HERE = "its run is not here any more as it came"
 ENDED: tuple[ItemState, ...] = ("complete", "failed")
@@ -92,6 +96,10 @@ class FleetItem:
         Why what was measured does not describe the drive, or not all of it; empty where it does.
     is_void : bool
         Whether none of it does.
+    outcome : {'pass', 'fail', 'undecided', 'no_limit', ''}
+        Of a check for a need whether it is fit.
+    why : str
+        Why that is undecided.
     now : str
         What it is doing, or said last.
     plan : ItemPlan or None
@@ -111,6 +119,8 @@ class FleetItem:
     answer: str = ""
     doubt: str = ""
     is_void: bool = False
+    outcome: Outcome | Literal[""] = ""
+    why: str = ""
     now: str = ""
     plan: ItemPlan | None = None
 
@@ -183,6 +193,11 @@ class FleetWork:
         """What is measured, for names and lines: as an experiment calls itself, else as its file is called."""
         file = self.experiment.rpartition("/")[2]
         return _name_in(self.experiment_text) or file.rpartition(".")[0] or self.experiment or self.command
+
+    @property
+    def need(self) -> str:
+        """What drives are checked for; empty where it is no check, or one for all needs."""
+        return next((need for option, need in pairwise(self.words) if option == "--for"), "")
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from drivelab.model.fleet_hosts import DriveRule, HostEntry
 from drivelab.model.fleet_inventory import identity_facts
-from drivelab.model.fleet_plan import NOT_LISTED, FleetItem, FleetWork, ItemPlan
+from drivelab.model.fleet_plan import NO_DRIVE_MEETS, NOT_LISTED, FleetItem, FleetWork, ItemPlan
 from drivelab.model.names import free_name
 from drivelab.model.units import format_bytes
 from drivelab.plan.check import WRITTEN_BYTES_MAX
@@ -70,7 +70,7 @@ def unmet_rules(entry: HostEntry, drives: Sequence[Drive]) -> list[str]:
     for rule in entry.drives or ():
         if all(rule.mismatch(drive) for drive in drives):
             nearest = _nearest(rule, drives)
-            found.append(f"no drive meets {rule_text(rule)}" + (f": {nearest}" if nearest else ""))
+            found.append(f"{NO_DRIVE_MEETS} {rule_text(rule)}" + (f": {nearest}" if nearest else ""))
     return found
 
 

@@ -224,3 +224,18 @@ def test_of_what_is_measured_its_host_says_which_trials_do_not_describe_the_driv
     told = in_own_loop(host_tasks.outcome("f", "one/fill-level-drive"))
     assert (told["state"], told["is_void"]) == ("complete", True)
     assert told["doubt"].startswith("it cannot be read (S506: ")
+
+
+def test_of_a_check_for_a_need_its_host_says_what_it_came_to_and_why_that_is_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRIVELAB_RUNS", str(tmp_path))
+    directory = host_tasks.item_folder("f", "one/S1") / "run"
+    shutil.copytree(GOLDEN / "check-directory", directory)
+    stored = json.loads((directory / "run.json").read_text())
+    of_all_needs = in_own_loop(host_tasks.outcome("f", "one/S1"))
+    assert (of_all_needs["state"], of_all_needs["outcome"], of_all_needs["why"]) == ("complete", "", "")
+    verdict = stored["verdict"]["verdicts"][0] | {"outcome": "undecided", "why": "only read"}
+    (directory / "run.json").write_text(json.dumps(stored | {"verdict": verdict}))
+    of_one = in_own_loop(host_tasks.outcome("f", "one/S1"))
+    assert (of_one["state"], of_one["outcome"], of_one["why"]) == ("complete", "undecided", "only read")

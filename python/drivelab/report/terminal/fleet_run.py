@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from drivelab.model.fleet_plan import NOT_TOGETHER, FleetItem, is_done, seen_by_several
-from drivelab.model.names import counted, counted_of, in_number, names_in_words
+from drivelab.model.fleet_plan import NO_DRIVE_MEETS, NOT_TOGETHER, FleetItem, is_done, seen_by_several
+from drivelab.model.names import counted, in_number, names_in_words
 from drivelab.report.terminal.wrapped import GAP, WIDTH, fitted, one_line, table_lines, wrapped
 
 _ROWS_MAX = 40
@@ -25,6 +26,7 @@ def fleet_run_lines(
     plain: bool,
     go_on: str = "",
     can_compare: bool = True,
+    need: str = "",
 ) -> list[str]:
     """A sentence, what is not measured and why, and a line for each target that is.
 
@@ -38,8 +40,10 @@ def fleet_run_lines(
         The command that has measured what is missing; empty while it is measured.
     can_compare : bool
         Whether the runs can be set beside each other.
+    need : str
+        What targets are checked for, where that is one need.
     """
-    lines = wrapped(_sentence(title, hosts, items), WIDTH, plain)
+    lines = wrapped(_sentence(title, hosts, items, need), WIDTH, plain)
     missing = list(_missing(hosts, items))
     lines += ["", *(line for text in missing[:_REASON_ROWS_MAX] for line in wrapped(f"- {text}", WIDTH, plain, "  "))]
     if len(missing) > _REASON_ROWS_MAX:
@@ -68,27 +72,50 @@ def _measured(items: Sequence[FleetItem], plain: bool) -> Iterator[str]:
     return (fitted(line, WIDTH) for line in table_lines(rows, plain, left=2))
 
 
-def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> str:
+def _sentence(title: str, hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem], need: str) -> str:
     if not items:
         return f"Nothing was measured: no drive of {counted(len(hosts), 'host')} is meant, or none could be asked."
     if together := next((reason for reason, _ in hosts.values() if reason.startswith(NOT_TOGETHER)), ""):
         return f"{title}: nothing began: {together}."
-    done = sum(item.state == "complete" for item in items)
     with_items, all_hosts = len({item.host for item in items}), counted(len(hosts), "host")
     on = all_hosts if with_items >= len(hosts) else f"{with_items} of {all_hosts}"
-    are = in_number(1 if len(items) == 1 else done, "are")
-    told = f"{title}: {counted_of(done, len(items), 'target')} on {on} {are} measured"
+    count, what, words = _outcome(items, need)
+    told = f"{title}: {count} of {counted(len(items), 'target')} on {on} {what}"
     rest = {
         state: sum(1 for _ in group)
         for state, group in groupby(sorted(item.state for item in items if item.state != "complete"))
     }
-    words = [f"{count} {state.replace('_', ' ')}" for state, count in rest.items()]
+    words += [f"{count} {state.replace('_', ' ')}" for state, count in rest.items()]
     lost = {name for name, (reason, _) in hosts.items() if reason}
     # what is told of a target is told of its host
     missed = {item.host for item in items if item.state in ("cut_off", "failed")}
     words += [f"{counted(len(lost - missed), 'host')} could not be asked to the end"] if lost - missed else []
-    in_all = f": {len(lost | missed)} hosts in all" if missed and len(lost | missed) > 1 else ""
+    asked = {item.host for item in items} | lost
+    unmet = {name for name, (_, notes) in hosts.items() if name not in asked and any(map(_is_unmet, notes))}
+    words += [f"{counted(len(unmet), 'host', 'have')} no drive that is meant"] if unmet else []
+    of_all = lost | missed | unmet
+    in_all = f": {len(of_all)} hosts in all" if (missed or unmet) and len(of_all) > 1 else ""
     return f"{told}; {', '.join(words)}{in_all}." if words else f"{told}."
+
+
+def _is_unmet(note: str) -> bool:
+    return note.startswith(NO_DRIVE_MEETS)
+
+
+def _outcome(items: Sequence[FleetItem], need: str) -> tuple[str, str, list[str]]:
+    """How many targets came to what, and what those came to that were measured, too."""
+    done = [item for item in items if item.state == "complete"]
+    outcomes = Counter(item.outcome for item in done if item.outcome not in ("", "no_limit"))
+    if outcomes:
+        fit = outcomes["pass"]
+        rest = {"undecided": outcomes["undecided"], "not fit": outcomes["fail"]}
+        words = [f"{count} {word}" for word, count in rest.items() if count]
+        return str(fit or "none"), f"{in_number(fit or 1, 'are')} fit for {need}", words
+    if void := sum(item.is_void for item in done):
+        usable = len(done) - void
+        which = f"{void} {in_number(void, 'were')} measured and {in_number(void, 'do not')} describe the drive"
+        return str(usable or "none"), f"{'gives' if usable < 2 else 'give'} a usable number", [which]
+    return str(len(done)), f"{in_number(1 if len(items) == 1 else len(done), 'are')} measured", []
 
 
 def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[FleetItem]) -> Iterator[str]:
@@ -103,7 +130,9 @@ def _missing(hosts: Mapping[str, tuple[str, Sequence[str]]], items: Sequence[Fle
         ):
             by_reason.setdefault(item.reason, []).append(item.key)
     for item in items:
-        if item.doubt:
+        if item.outcome == "undecided":
+            by_reason.setdefault(f"undecided: {item.why}", []).append(item.key)
+        elif item.doubt:
             by_reason.setdefault(f"measured, but {item.doubt}", []).append(item.key)
     for keys in seen_by_several(items).values():
         yield f"{names_in_words(keys)} are one drive: it is measured from one host after the other"

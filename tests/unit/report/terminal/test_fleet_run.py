@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drivelab.model.fleet_plan import FleetItem, is_done
+from drivelab.model.fleet_plan import NO_DRIVE_MEETS, FleetItem, is_done
 from drivelab.report.terminal.fleet_run import fleet_run_lines
 
 
@@ -115,7 +115,8 @@ def test_what_does_not_describe_its_drive_is_told_and_not_recommended_for_compar
     void = [item(host, doubt=doubt, is_void=True, **done) for host in ("fir", "oak")]
     hosts = dict.fromkeys(("fir", "oak", "elm"), ("", ()))
     assert lines(hosts, *void, item("elm", **done)) == [
-        "queue-depth: 3 of 3 targets on 3 hosts are measured.",
+        "queue-depth: 1 of 3 targets on 3 hosts gives a usable number; 2 were measured",
+        "and do not describe the drive.",
         "",
         "- fir/S1, oak/S1: measured, but 25 of 25 trials do not describe the drive",
         "  (page-cache-answered): use direct I/O",
@@ -126,3 +127,48 @@ def test_what_does_not_describe_its_drive_is_told_and_not_recommended_for_compar
     ]
     partly = [item(host, doubt=doubt, **done) for host in ("fir", "oak")]
     assert lines(hosts, *partly)[-1] == "compare the drives: drivelab fleet report F"
+
+
+def test_where_no_number_can_be_used_that_comes_first_and_every_host_is_counted() -> None:
+    done = {"state": "complete", "doubt": "10 of 10 trials do not describe the drive", "is_void": True}
+    hosts = dict.fromkeys(("fir", "oak", "elm", "full"), ("", ()))
+    hosts |= dict.fromkeys(("down", "bare", "nobody"), ("it did not join", ()))
+    hosts["ash"] = ("", (f"{NO_DRIVE_MEETS} model SAMSUNG*",))
+    items = [item(host, **done) for host in ("fir", "oak", "elm")] + [
+        item("full", state="failed", reason="S502: no room")
+    ]
+    told = " ".join(" ".join(lines(hosts, *items)).split())
+    assert told.startswith(
+        "queue-depth: none of 4 targets on 4 of 8 hosts gives a usable number; 3 were measured and do not describe the "
+        "drive, 1 failed, 3 hosts could not be asked to the end, 1 host has no drive that is meant: 5 hosts in all. "
+    )
+    one = " ".join(lines({"fir": ("", ())}, item("fir", **done)))
+    assert one.startswith("queue-depth: none of 1 target on 1 host gives a usable number; 1 was measured and does not")
+
+
+def test_a_host_that_was_not_asked_yet_has_no_drive_that_is_not_meant() -> None:
+    told = " ".join(lines({"fir": ("", ()), "oak": ("", ())}, item("fir", state="complete")))
+    assert told.startswith("queue-depth: 1 of 1 target on 1 of 2 hosts is measured. ")
+
+
+def test_a_check_for_a_need_counts_verdicts_and_says_why_each_is_undecided() -> None:
+    hosts = dict.fromkeys(("fir", "oak", "elm", "ash"), ("", ()))
+    why = "only read: half of random reads take 28 us at most; writes need --erase-list with the line oak:loop3"
+    done = {"state": "complete", "gathered": "x"}
+    items = [
+        item("fir", outcome="undecided", why="the interval has the limit of 10 ms in it", **done),
+        item("oak", outcome="undecided", why=why, answer="undecided: etcd", **done),
+        item("elm", outcome="fail", answer="no: etcd 21.8 ms, limit 10 ms", **done),
+        item("ash", outcome="pass", answer="yes", **done),
+    ]
+
+    def told(*of: FleetItem, need: str = "etcd") -> str:
+        names = {name: hosts[name] for name in (one.host for one in of)}
+        return " ".join(" ".join(fleet_run_lines("F", "check", names, of, plain=True, need=need)).split())
+
+    assert told(*items).startswith("check: 1 of 4 targets on 4 hosts is fit for etcd; 2 undecided, 1 not fit. ")
+    assert f"- oak/S1: undecided: {why}" in told(*items)
+    assert "- fir/S1: undecided: the interval has the limit of 10 ms in it" in told(*items)
+    assert told(*items[:2]).startswith("check: none of 2 targets on 2 hosts is fit for etcd; 2 undecided. ")
+    measured = [item("fir", outcome="no_limit", **done), item("oak", state="failed", reason="T101: no drive")]
+    assert told(*measured).startswith("check: 1 of 2 targets on 2 hosts is measured; 1 failed. ")
