@@ -101,9 +101,8 @@ class _LineTeller:
         """Say what hosts are going to do; where that is to read alone, nothing."""
         items = [item for name in hosts for item in self._book.items_of(name) if item.state != "complete"]
         if any(item.plan and (item.plan.erases or item.plan.refused) for item in items) or unknown_lines:
-            lines = fleet_plan_lines(
-                items, {}, {}, unknown_lines, plain=not make_console(sys.stderr).encoding.startswith("utf")
-            )
+            asked, plain = self._book.fleet.hosts_left, not make_console(sys.stderr).encoding.startswith("utf")
+            lines = fleet_plan_lines(items, {}, {}, unknown_lines, asked=asked, plain=plain)
             print("\n".join(lines), file=sys.stderr, flush=True)
 
     def _line(self, key: str, line: str) -> None:

@@ -189,7 +189,8 @@ def show_plan(fleet: FleetRecord, unknown_lines: Sequence[str], *, as_json: bool
     else:
         notes = {name: host.notes for name, host in fleet.hosts.items()}
         plain = not make_console().encoding.startswith("utf")
-        print("\n".join(fleet_plan_lines(items, reasons, notes, unknown_lines, plain=plain)))
+        lines = fleet_plan_lines(items, reasons, notes, unknown_lines, asked=fleet.hosts_left, plain=plain)
+        print("\n".join(lines))
     is_possible = bool(fleet.items) and not reasons and not any(item.plan and item.plan.refused for item in items)
     return EXIT_OK if is_possible else EXIT_FAILED
 

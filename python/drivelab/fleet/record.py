@@ -118,6 +118,13 @@ class FleetRecord:
         return is_done({name: host.reason for name, host in self.hosts.items()}, self.items)
 
     @property
+    def hosts_left(self) -> list[str]:
+        """Hosts of which something is to be known yet: those whose targets are not all measured."""
+        known = {item.host for item in self.items.values()}
+        open_items = {item.host for item in self.items.values() if item.state != "complete"}
+        return [name for name, host in self.hosts.items() if host.reason or name not in known or name in open_items]
+
+    @property
     def called(self) -> str:
         """What commands find it by, as a shell takes it: its name where fleets are kept, else its directory."""
         directory = self.directory.absolute()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from drivelab.model.fleet_plan import FleetItem, ItemPlan, seen_by_several
-from drivelab.model.names import counted, counted_of, names_in_words
+from drivelab.model.names import counted, counted_of, in_number, names_in_words
 from drivelab.model.units import format_bytes, format_wait_ns
 from drivelab.report.terminal.wrapped import WIDTH, fitted, table_lines, wrapped
 
@@ -20,6 +20,7 @@ def fleet_plan_lines(
     notes: Mapping[str, Sequence[str]],
     unknown_lines: Sequence[str] = (),
     *,
+    asked: Collection[str] = (),
     plain: bool,
 ) -> list[str]:
     """A sentence, a line for each target, those that are erased first, and what is refused and why.
@@ -32,6 +33,8 @@ def fleet_plan_lines(
         Why hosts could not be asked, and what is odd about hosts.
     unknown_lines : sequence of str
         Lines of the erase list that mean no drive of the hosts that have answered, and may mean one of others.
+    asked : collection of str
+        Hosts that were asked, whether they have answered or not.
     """
     lines = wrapped(_sentence(items), WIDTH, plain)
     allowed = sorted((item for item in items if not _plan(item).refused), key=lambda one: not _plan(one).erases)
@@ -40,7 +43,7 @@ def fleet_plan_lines(
         lines += ["", *(fitted(f"  {line}", WIDTH) for line in table_lines(rows, plain, left=2))]
         if len(allowed) > _ROWS_MAX:
             lines.append(f"  and {len(allowed) - _ROWS_MAX} more: --json")
-    told = list(_reasons(items, reasons, notes, unknown_lines))
+    told = list(_reasons(items, reasons, notes, list(_unknown(unknown_lines, asked))))
     lines += [""] if told else []
     lines += [*(line for text in told[:_REASONS_MAX] for line in wrapped(f"- {text}", WIDTH, plain, "  "))]
     if len(told) > _REASONS_MAX:
@@ -80,11 +83,24 @@ def _row(item: FleetItem) -> tuple[str, ...]:
     return item.key, erases, written, format_wait_ns(plan.expected_ns) if plan.expected_ns else "-"
 
 
+def _unknown(lines: Sequence[str], asked: Collection[str]) -> Iterator[str]:
+    """Of which lines of the erase list nobody knows what they mean: serials, and names on hosts that say nothing."""
+    if serials := [line for line in lines if ":" not in line]:
+        none = "no drive of the hosts that have answered; it stops nothing, since other hosts may have it"
+        yield f"{_some(serials)} of the erase list: {none}"
+    named = {line: line.partition(":")[0] for line in lines if ":" in line}
+    for is_asked, verb, what in ((True, "have", "not answered"), (False, "were", "not asked")):
+        if those := [line for line, host in named.items() if (host in asked) == is_asked]:
+            hosts = list(dict.fromkeys(named[line] for line in those))
+            said = f"{_some(hosts)} {in_number(len(hosts), verb)} {what}"
+            yield f"{_some(those)} of the erase list: {said}; it stops nothing"
+
+
 def _reasons(
     items: Sequence[FleetItem],
     reasons: Mapping[str, str],
     notes: Mapping[str, Sequence[str]],
-    unknown_lines: Sequence[str],
+    unknown: Iterable[str],
 ) -> Iterator[str]:
     """Why targets are refused and hosts could not be asked, each reason once."""
     found: dict[str, list[str]] = {}
@@ -95,11 +111,7 @@ def _reasons(
         hosts = counted(len({item.host for item in missing}), "host")
         them = f"{counted(len(missing), 'drive')} on {hosts}"
         yield f"consent is missing for {them}: to have them erased, list {_some([_line_of(one) for one in missing])}"
-    if unknown_lines:
-        # serials first: what names a host that is not asked is no mistake
-        shown = sorted(unknown_lines, key=lambda line: ":" in line)
-        none = "no drive of the hosts that have answered; it stops nothing, since other hosts may have it"
-        yield f"{_some(shown)} of the erase list: {none}"
+    yield from unknown
     for name, reason in reasons.items():
         found.setdefault(reason, []).append(name)
     for name, of_host in notes.items():

@@ -56,10 +56,12 @@ def test_missing_consents_are_counted_once_with_the_lines_that_would_be_one() ->
 def test_a_serial_that_means_no_drive_is_told_before_what_names_hosts_that_are_not_asked() -> None:
     unknown = [*(f"ash:loop{number}" for number in range(10)), "S9"]
     refused = [item(f"host{number}", "S1", refused=f"S502: {number}") for number in range(20)]
-    told = fleet_plan_lines(refused, {}, {}, unknown, plain=True)
-    assert "- S9, ash:loop0, ash:loop1 and 8 more of the erase list: no drive of the hosts" in told
-    held = "that have answered; it stops nothing, since other hosts may have it"
-    assert held in " ".join(" ".join(told).split())
+    told = " ".join(
+        " ".join(fleet_plan_lines(refused, {}, {}, [*unknown, "fir:S2"], asked=["fir"], plain=True)).split()
+    )
+    none = "no drive of the hosts that have answered; it stops nothing, since other hosts may have it"
+    assert f"- S9 of the erase list: {none} - fir:S2 of the erase list: fir has not answered; it stops nothing" in told
+    assert "- ash:loop0, ash:loop1, ash:loop2 and 7 more of the erase list: ash was not asked; it stops nothing" in told
 
 
 def test_long_lists_end() -> None:
