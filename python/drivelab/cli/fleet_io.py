@@ -19,7 +19,7 @@ from drivelab.cli.fleet_options import (
     reaching,
 )
 from drivelab.cli.fleet_sitting import begin, exit_of, fleet_json, show_fleet
-from drivelab.fleet.erase_list import EraseList, load_erase_list
+from drivelab.fleet.erase_list import EraseList, load_erase_list, word_to_type_again
 from drivelab.fleet.hosts import load_hosts, measured_hosts
 from drivelab.model.errors import EXIT_NOT_TRUSTED, EXIT_OK, DrivelabError
 from drivelab.model.fleet_plan import FleetWork
@@ -63,7 +63,9 @@ def command(
         # no consent is needed for it, so none is given
         erasable = EraseList()
     work = FleetWork("io", (*(options or ()), "--start-when-told"))
-    book = FleetBook(new_fleet(work, known, out, command_line=shlex.join(["drivelab", *sys.argv[1:]])))
+    book = FleetBook(
+        new_fleet(work, known, out, command_line=shlex.join(["drivelab", *map(word_to_type_again, sys.argv[1:])]))
+    )
     is_whole = begin(book, reach, measure_together, erasable, gathers=True, as_json=as_json)
     fleet = book.fleet
     done = [item for item in fleet.items.values() if item.gathered]

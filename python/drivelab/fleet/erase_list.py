@@ -110,7 +110,13 @@ def load_erase_list(path: Path | None, hosts: Collection[str] | None, *, chosen:
 
 def name_to_type_again(path: Path | None) -> Path | None:
     """What is typed for a list when it is wanted again: a pipe is read once, so some file then."""
-    return Path("FILE") if path is not None and _is_open_pipe(path) else path
+    return Path(word_to_type_again(str(path))) if path is not None else None
+
+
+def word_to_type_again(word: str) -> str:
+    """A word of a command, in which a file that a shell has opened for it alone is some file."""
+    option, equals, value = word.rpartition("=")
+    return f"{option}{equals}FILE" if value.startswith(_OPEN_ALREADY) else word
 
 
 def not_measured(lines: Iterable[str], items: Iterable[FleetItem]) -> list[str]:

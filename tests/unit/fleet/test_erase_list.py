@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from drivelab.fleet.erase_list import EraseList, load_erase_list, name_to_type_again, not_measured
+from drivelab.fleet.erase_list import EraseList, load_erase_list, name_to_type_again, not_measured, word_to_type_again
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_plan import FleetItem, ItemPlan
 
@@ -114,6 +114,14 @@ def test_a_list_that_comes_by_a_pipe_is_read_and_has_to_be_named_again(tmp_path:
     finally:
         os.close(reading)
     assert name_to_type_again(tmp_path / "a") == tmp_path / "a"
+    typed = ["--erase-list", "/dev/fd/63", "--erase-list=/proc/self/fd/11", "--size=4KiB", "oak:loop5"]
+    assert [*map(word_to_type_again, typed)] == [
+        "--erase-list",
+        "FILE",
+        "--erase-list=FILE",
+        "--size=4KiB",
+        "oak:loop5",
+    ]
     assert name_to_type_again(None) is None
 
 
