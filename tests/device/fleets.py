@@ -8,7 +8,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,18 @@ def assert_measured_once(host: Host, trials: int) -> None:
     assert sorted(event["trial"] for event in events if event["event"] == "step done") == sorted(run.trial_names)
     for name in run.trial_names:
         assert run.measurement(name).histograms["write", "total"].total_count == 100
+
+
+@contextmanager
+def no_space(directory: Path) -> Iterator[None]:
+    """A directory in which there is hardly any space."""
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(directory)], check=True)
+    try:
+        (directory / "full").write_bytes(bytes(1000 * 2**10))
+        yield
+    finally:
+        until(lambda: subprocess.run(["umount", directory]).returncode == 0, f"{directory} is let go")
 
 
 def _words_of(pid: int) -> list[bytes]:

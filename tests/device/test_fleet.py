@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import drivelab
-from device.fleets import SIMULATED, Fleet, Host, assert_measured_once
+from device.fleets import SIMULATED, Fleet, Host, assert_measured_once, no_space
 from device.namespaces import Network, until
 from drivelab.fleet.record import open_fleet
 from drivelab.model.histogram import merge
@@ -332,18 +332,6 @@ def unreachable(network: Network, number: int) -> Iterator[None]:
         yield
     finally:
         network.start_sshd(number)
-
-
-@contextmanager
-def no_space(directory: Path) -> Iterator[None]:
-    """A directory in which there is hardly any space."""
-    directory.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(directory)], check=True)
-    try:
-        (directory / "full").write_bytes(bytes(1000 * 2**10))
-        yield
-    finally:
-        until(lambda: subprocess.run(["umount", directory]).returncode == 0, f"{directory} is let go")
 
 
 def with_another_version(host: Host) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from device.fleets import SIMULATED, Fleet
+from device.fleets import SIMULATED, Fleet, no_space
 from device.namespaces import Network
 
 pytestmark = [
@@ -55,3 +55,25 @@ def test_a_check_of_what_is_only_read_says_what_would_decide_it(
     assert f"writes need --erase-list with the line host1:{device.name} (or a directory)" in told
     assert "- host0/sim-disk-7200: undecided: " in told
     assert fleet.ask("status").returncode == 4
+
+
+def test_a_host_without_room_goes_on_where_its_entry_says_by_now(fleet: Fleet) -> None:
+    full = fleet.add(0, targets=[SIMULATED])
+    other = fleet.add(1, targets=[SIMULATED])
+    elsewhere = full.folder / "elsewhere"
+    with no_space(full.runs):
+        answer = fleet.run(*PATIENT)
+        assert answer.returncode == 1, answer.stdout + answer.stderr
+        assert fleet.items()["host0/sim-disk-7200"]["reason"].startswith("S502: no room left")
+        program = full.folder / "drivelab-elsewhere"
+        program.write_text((full.folder / "drivelab").read_text().replace(str(full.runs), str(elsewhere)))
+        program.chmod(0o755)
+        full.command, other.targets = str(program), [SIMULATED, "sim:nvme-tlc"]
+        fleet.run_words()
+        answer = fleet.resume(*PATIENT)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    file = fleet.folder / "hosts.toml"
+    assert f"host0: drivelab as {file} says now\n" in answer.stderr
+    assert f"drives, targets and tags of host1 stay as the fleet began, and not as {file} says now" in answer.stderr
+    assert list(fleet.items()) == ["host0/sim-disk-7200", "host1/sim-disk-7200"]
+    assert list(elsewhere.glob("fleets/*/*/*/*/run.json"))

@@ -84,8 +84,9 @@ def command(
         planned = FleetRecord(Path(), "dry-run", work, {name: HostRecord(entry) for name, entry in known.items()})
         return show_foreseen(planned, reach, erasable, as_json=as_json)
     is_part, to_go_on = len(known) < len(every), reach.to_go_on(no_gather)
+    listed = name_to_type_again(erase_list)
     book = FleetBook(
-        new_fleet(work, known, out, is_part=is_part, erase_list=name_to_type_again(erase_list), options=to_go_on)
+        new_fleet(work, known, out, is_part=is_part, erase_list=listed, options=to_go_on, hosts_file=hosts)
     )
     is_whole = begin(book, reach, lambda one: one.measure(), erasable, gathers=not no_gather, as_json=as_json)
     return show_fleet(book.fleet, as_json=as_json, was_interrupted=not is_whole)

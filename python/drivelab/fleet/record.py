@@ -99,6 +99,8 @@ class FleetRecord:
         The file that lists what may be erased, as it was typed last; empty where none was.
     options : tuple of str
         What else was typed last that whoever goes on needs, too: how hosts are reached.
+    hosts_file : str
+        ``hosts.toml``; empty where it is not known.
     """
 
     directory: Path
@@ -111,6 +113,7 @@ class FleetRecord:
     is_part: bool = False
     erase_list: str = ""
     options: tuple[str, ...] = ()
+    hosts_file: str = ""
 
     @property
     def is_whole(self) -> bool:
@@ -198,6 +201,7 @@ class FleetRecord:
             "is_part": self.is_part,
             "erase_list": self.erase_list,
             "options": list(self.options),
+            "hosts_file": self.hosts_file,
             "work": self.work.to_json(),
             "hosts": {name: host.to_json() for name, host in self.hosts.items()},
             "items": [item.to_json() for item in self.items.values()],
@@ -213,6 +217,7 @@ def new_fleet(
     is_part: bool = False,
     erase_list: Path | None = None,
     options: tuple[str, ...] = (),
+    hosts_file: Path | None = None,
 ) -> FleetRecord:
     """A fleet with a directory of its own, in which nothing is planned yet.
 
@@ -230,6 +235,8 @@ def new_fleet(
         The file that lists what may be erased.
     options : tuple of str
         What else whoever goes on needs.
+    hosts_file : Path, optional
+        Where the hosts were read from.
 
     Raises
     ------
@@ -244,8 +251,8 @@ def new_fleet(
     make_directory(directory)
     created = now.isoformat(timespec="milliseconds")
     known = {name: HostRecord(entry) for name, entry in hosts.items()}
-    listed = str(erase_list or "")
-    fleet = FleetRecord(directory, name, work, known, {}, created, command_line, is_part, listed, options)
+    listed, file = str(erase_list or ""), str(hosts_file.absolute()) if hosts_file else ""
+    fleet = FleetRecord(directory, name, work, known, {}, created, command_line, is_part, listed, options, file)
     fleet.keep()
     return fleet
 
@@ -276,6 +283,7 @@ def open_fleet(typed: str) -> FleetRecord:
             bool(stored.get("is_part", False)),
             str(stored.get("erase_list", "")),
             tuple(map(str, stored.get("options", ()))),
+            str(stored.get("hosts_file", "")),
         )
     except OSError as error:
         raise DrivelabError("F903", f"there is no fleet {typed}: {error.strerror}", where=str(directory)) from error
