@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import signal
 import sys
 import tarfile
 import tempfile
@@ -15,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from drivelab.fleet.local_commands import failure_in_words
+from drivelab.fleet.signals import send_signal
 from drivelab.fleet.ssh import ssh_words_of
 from drivelab.model.errors import DrivelabError
 from drivelab.model.fleet_hosts import HostEntry
@@ -137,6 +139,5 @@ async def _started(words: list[str], packed: Path) -> AsyncIterator[asyncio.subp
     try:
         yield process
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        send_signal(process, signal.SIGKILL)
+        await process.wait()

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from drivelab.fleet.signals import send_signal
 from drivelab.streams import PROGRESS_AS_JSON
 
 _PR_SET_PDEATHSIG = 1
@@ -107,8 +108,7 @@ class LocalCommands:
         self._is_ending = True
         waiting = list(self._running.values())
         for process in waiting:
-            with suppress(ProcessLookupError):
-                process.send_signal(signal.SIGINT)
+            send_signal(process, signal.SIGINT)
         await asyncio.gather(*(process.wait() for process in waiting))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
+
+from drivelab.fleet.signals import send_signal
 
 _ASK_WITHIN_S = 10
 
@@ -72,10 +74,8 @@ async def answer_of(*words: str) -> tuple[str, str]:
     except TimeoutError:
         return "", f"{words[0]} did not answer within {_ASK_WITHIN_S} s"
     finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        send_signal(process, signal.SIGKILL)
+        await process.wait()
     lines = said.decode("utf-8", "replace").split("\n")
     why = next((line for line in reversed(lines) if line.strip()), f"exit code {process.returncode}")
     return output.decode("utf-8", "replace"), why.strip() if process.returncode else ""

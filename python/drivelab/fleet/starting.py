@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from drivelab.fleet.fingerprint import fingerprint
 from drivelab.fleet.host import Joining
+from drivelab.fleet.signals import send_signal
 from drivelab.fleet.start_failures import start_failure
 from drivelab.fleet.starter import Ending, Starter
 from drivelab.model.errors import DrivelabError
@@ -66,10 +67,9 @@ class StartedHost:
 
     async def _end(self) -> None:
         """End what starts it, whatever it does; the host then hears that nobody asks any more."""
-        for ending in (self.process.terminate, self.process.kill):
+        for ending in (signal.SIGTERM, signal.SIGKILL):
             if self.process.returncode is None:
-                with suppress(ProcessLookupError):
-                    ending()
+                send_signal(self.process, ending)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.process.wait(), _END_WITHIN_S)
         # what it has started may hold the pipe open
