@@ -21,6 +21,7 @@ from drivelab.report.followed_calls import (
     answer,
     calls_table,
     is_told_of_unknown,
+    main_call,
     over_words,
     part_meanings,
     program_words,
@@ -126,11 +127,10 @@ def _first(found: FollowedAnswer) -> list[str]:
 
 
 def _work(found: FollowedAnswer) -> str:
-    """What each of the calls that took most time made the drive do, of those that had it do anything."""
-    for one in found.summaries:
-        if work := asked_of_drive(found.explanation_of_call(one.call)):
-            return f"Each {one.call} made the drive do {work}."
-    return ""
+    """What each of the calls that the answer tells of made the drive do; empty for nothing."""
+    main = main_call(found.summaries)
+    work = asked_of_drive(found.explanation_of_call(main.call)) if main else ""
+    return f"Each {main.call} made the drive do {work}." if main and work else ""
 
 
 def _meanwhile(found: FollowedAnswer) -> list[str]:
