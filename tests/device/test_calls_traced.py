@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.needs_root]
 
 READS = 300
 THREADS, CHILDREN = 4, 5
-PREAD = call_numbers(os.uname().machine)["pread64"]
+PREAD, READ = (call_numbers(os.uname().machine)[name] for name in ("pread64", "read"))
 # its threads and children read, some of them as the first thing that they do; the parent waits in a call meanwhile
 PROGRAM = """
 import os, sys, threading
@@ -77,6 +77,28 @@ sys.stdin.readline()
 words = [sys.executable, "-c", reads, *sys.argv[1:]]
 threading.Thread(target=os.execv, args=[sys.executable, words]).start()
 signal.pause()
+"""
+
+
+# one reads what is in memory, and then waits in a read for what another thread of it writes once it sees it there
+SLEEPS = f"""
+import os, sys, threading
+print(flush=True)
+sys.stdin.readline()
+descriptor = os.open(sys.argv[1], os.O_RDONLY)
+source, sink = os.pipe()
+def read():
+    for at in range(int(sys.argv[2])):
+        os.pread(descriptor, 1, at)
+    os.read(source, 1)
+thread = threading.Thread(target=read)
+thread.start()
+while open(f"/proc/self/task/{{thread.native_id}}/syscall").read().split()[:2] != ["{READ}", hex(source)]:
+    pass
+os.write(sink, b"x")
+thread.join()
+print(flush=True)
+sys.stdin.readline()
 """
 
 
@@ -151,6 +173,26 @@ def test_every_call_of_every_thread_and_child_is_recorded_once(
         # what each was called when it ended; trace events know what it was called at some switch
         names = Counter(found.names[thread] for thread in found.forks["child"].to_pylist())
         assert (names["reader"], names.total()) == (CHILDREN, THREADS + CHILDREN)
+
+
+@pytest.mark.parametrize("source", ["BPF", "trace events"])
+def test_a_call_that_sleeps_is_told_from_those_that_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    if source != "BPF":
+        monkeypatch.setattr(calls_trace, "traced_by_bpf", refused)
+    found = recorded(tmp_path, code=SLEEPS)
+    (thread,) = found.forks["child"].to_pylist()
+    calls = found.calls.filter(pc.equal(found.calls["thread"], thread))
+    (waited,) = calls.filter(pc.equal(calls["number"], READ))["has_slept"].to_pylist()
+    reads = Counter(calls.filter(pc.equal(calls["number"], PREAD))["has_slept"].to_pylist())
+    assert reads.total() == READS
+    # trace events do not tell it, nor does a kernel without a description of its types
+    if source == "BPF" and Path("/sys/kernel/btf/vmlinux").exists():
+        assert waited is True
+        assert reads[False] > 0.95 * READS
+    else:
+        assert (waited, *reads) == (None, None)
 
 
 def test_a_thread_that_becomes_another_program_is_followed_by_its_new_number(tmp_path: Path) -> None:

@@ -220,7 +220,8 @@ pub(crate) fn call_columns(calls: &[Call]) -> ArrowTable {
     }
     let doubtful = calls.iter().map(|call| Some(call.is_doubtful)).collect::<BooleanArray>();
     columns.push(("is_doubtful", Arc::new(doubtful)));
-    ArrowTable::new(columns)
+    columns.push(("has_slept", Arc::new(calls.iter().map(|call| call.has_slept).collect::<BooleanArray>())));
+    ArrowTable::with_nulls(columns, &["has_slept"])
 }
 
 /// Names of the kernel's trace events of which a recording can be made.

@@ -41,7 +41,7 @@ const STATIONS: [&str; 8] = [
 type Set = fn(&mut Operation, u64);
 
 /// What each column is of an operation; the end comes after the start, before which no operation ends.
-const COLUMNS: [(&str, Set); 9] = [
+const COLUMNS: [(&str, Set); 10] = [
     ("job", |operation, value| operation.job = value as u32),
     ("thread", |operation, value| operation.thread = value as u32),
     ("start_ns", |operation, value| operation.start_ns = value),
@@ -51,6 +51,7 @@ const COLUMNS: [(&str, Set); 9] = [
     ("size_bytes", |operation, value| operation.size = value),
     ("is_synchronous", |operation, value| operation.is_synchronous = value != 0),
     ("is_durable", |operation, value| operation.is_durable = value != 0),
+    ("sleep", |operation, value| operation.has_slept = (value > 0).then_some(value > 1)),
 ];
 
 /// How the names of kernel threads begin.
@@ -136,6 +137,7 @@ fn operations_of(py: Python<'_>, given: &Bound<'_, PyDict>) -> PyResult<Vec<Oper
             size: 0,
             is_synchronous: false,
             is_durable: false,
+            has_slept: None,
         })
     };
     let mut operations = column("operation")?.into_iter().map(with_kind).collect::<PyResult<Vec<_>>>()?;

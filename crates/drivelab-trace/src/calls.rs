@@ -34,6 +34,8 @@ pub struct Call {
     pub result: i64,
     /// Whether events were lost meanwhile: then entry and return may be those of two calls.
     pub is_doubtful: bool,
+    /// Whether its thread slept meanwhile; None where that is not told.
+    pub has_slept: Option<bool>,
 }
 
 /// A thread or process that was started.
@@ -263,6 +265,7 @@ impl Calls {
                             arguments,
                             result,
                             is_doubtful,
+                            has_slept: None,
                         };
                         self.calls.push(call);
                     }

@@ -5,9 +5,9 @@
 //!
 //! - A bio that an operation's own thread queued within the operation's window is the operation's.
 //! - What threads of the kernel queue (journal, log, writeback) is charged to an operation that was waiting
-//!   then: time to every one of them, work once, to the one that began to wait first. Only synchronous
-//!   operations wait so, and those that must be durable; a read waits for the kernel's reads alone. What a
-//!   thread of the program itself writes into the journal (XFS, btrfs) takes their time in the same way.
+//!   then: time to every one of them, work once, to the one that began to wait first. Only operations that must be
+//!   durable wait so, and synchronous ones that slept ([`waits`]); a read waits for the kernel's reads alone. What
+//!   a thread of the program itself writes into the journal (XFS, btrfs) takes their time in the same way.
 //! - Plain data that threads of the kernel other than the journal's write or discard outside of the program's
 //!   bytes, where these are known, are charged to nobody: writeback of other files ([`places`]).
 //! - A command is charged through the bios that it carries; a flush through the bios that asked for it.
@@ -27,6 +27,7 @@ mod layers;
 mod parts;
 mod places;
 mod timeline;
+mod waits;
 mod who;
 mod work;
 
@@ -90,6 +91,8 @@ pub struct Operation {
     pub is_synchronous: bool,
     /// Whether it ends only when its data are durable. Sync calls and durable writes always do.
     pub is_durable: bool,
+    /// Whether its thread slept meanwhile; None where that is not known.
+    pub has_slept: Option<bool>,
 }
 
 impl Operation {
@@ -216,6 +219,7 @@ struct Pool<'a> {
 /// let write = Operation {
 ///     job: 0, thread: 7, kind: Kind::Write, start_ns: 100, submitted_ns: 190, end_ns: 190,
 ///     offset: 0, size: 4096, is_synchronous: true, is_durable: false,
+///     has_slept: None,
 /// };
 /// let (queued, issued, completed) = (110, 125, 180);
 /// let bio = Bio {
@@ -284,8 +288,9 @@ fn join_pool(pool: &Pool<'_>, who: &who::Who, around: &Surroundings, joined: &mu
     let lone: Vec<usize> = (0..pool.commands.len()).filter(|&at| carried.of(at).is_empty()).collect();
     let is_kernel = |pid: u32| who.of(pid) == who::Thread::Kernel;
     let above = layers::above(pool, &layers, &around.remaps, &lone, is_kernel);
-    let owners = charge::charge(pool, who, around, &layers, &above);
-    let command_owners = charge::charge_commands(pool, who, &owners, &carried, &above);
+    let waits = waits::waits(pool, who, &above);
+    let owners = charge::charge(pool, &waits, who, around, &layers, &above);
+    let command_owners = charge::charge_commands(pool, &waits, who, &owners, &carried, &above);
     let mut is_journal: Vec<bool> = pool.bios.iter().map(|(_, bio)| who.is_journal(bio)).collect();
     for at in above.sent(pool, &layers) {
         let from = above.of_bio(at).filter(|_| above.is_told(at)).unwrap_or_default();
@@ -304,6 +309,6 @@ fn join_pool(pool: &Pool<'_>, who: &who::Who, around: &Surroundings, joined: &mu
         let work = Work::of_command(command, is_journal);
         work::book(&mut joined.operations, &mut joined.unmatched, charge.ok(), &work);
     }
-    let lives = parts::Lives { pool, carried: &carried, layers: &layers, above: &above };
+    let lives = parts::Lives { pool, waits: &waits, carried: &carried, layers: &layers, above: &above };
     parts::explain(&lives, (owners, command_owners), around.lost_events, joined);
 }

@@ -20,6 +20,7 @@ use crate::events::format::EventFormat;
 mod assembler;
 mod host;
 mod kernel;
+mod layout;
 mod programs;
 mod recorded;
 mod ring;
@@ -39,6 +40,8 @@ const UNKNOWN: i32 = 2;
 const IN_CALL_OF_PATH: [i32; 2] = [3, 4];
 // longer ones are not told
 const PATH_BYTES: usize = 512;
+// instead of how often a thread slept: it is not known
+const SLEEPS_UNTOLD: u32 = u32::MAX;
 // what is counted in the kernel
 const LOST: i32 = 0;
 const UNBEGUN: i32 = 1;
@@ -54,6 +57,8 @@ struct Open {
     number: u32,
     state: u32,
     arguments: [u64; ARGUMENTS],
+    // how often it had slept by then
+    sleeps: u64,
 }
 
 /// What the kernel tells of a call.
@@ -67,6 +72,7 @@ struct Record {
     thread: u32,
     number: u32,
     process: u32,
+    sleeps: u32,
 }
 
 /// What the kernel tells of the path that a call was given.
@@ -139,12 +145,13 @@ impl CallProbe {
         let (online, processors) = host::processors()?;
         let (maps, rings) = maps(options, &online, processors)?;
         let load = |code: Vec<u64>| Program::load(ProgramKind::RawTracepoint, &code);
+        let sleeps = layout::sleeps();
         let programs = vec![
             Program::load(ProgramKind::Tracepoint, &programs::fork(&maps, child, flags))?,
             Program::load(ProgramKind::Tracepoint, &programs::exec(&maps, pid, old_pid))?,
             load(programs::end(&maps))?,
-            load(programs::exit(&maps))?,
-            load(programs::enter(&maps))?,
+            load(programs::exit(&maps, sleeps))?,
+            load(programs::enter(&maps, sleeps))?,
         ];
         let attached = vec![
             programs[0].attach(fork.id, online[0])?,

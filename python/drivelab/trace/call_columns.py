@@ -35,6 +35,8 @@ _ARGUMENTS = ("argument_0", "argument_1", "argument_2", "argument_3")
 # of calls that take flags of their own
 _FLAGS = "argument_5"
 _WORD = 0xFFFFFFFF
+# whether a call's thread slept meanwhile
+SLEEP_UNKNOWN, AWAKE, SLEPT = range(3)
 
 # a call's code is its place among the names; the first is that of no call
 NAMES = ("", *READS, *WRITES, *SYNCS, *TRANSFERS, *CHANGING, SEEK, SUBMIT_AIO, ENTER_RING)
@@ -74,6 +76,8 @@ class CallColumns:
         Those of a call that takes some (RWF_...); of others 0.
     is_doubtful, is_registered : array of bool
         Whether events were lost meanwhile, and whether its file is a ring's own.
+    sleep : array of int
+        Whether its thread slept meanwhile: `SLEEP_UNKNOWN`, `AWAKE` or `SLEPT`.
     is_submitted : bool
         Whether these are requests, which go on after the call that made them.
     """
@@ -89,6 +93,7 @@ class CallColumns:
     flags: Integers
     is_doubtful: Flags
     is_registered: Flags
+    sleep: Integers
     is_submitted: bool
 
     def __len__(self) -> int:
@@ -150,8 +155,8 @@ class CallTable:
     Parameters
     ----------
     calls : pyarrow.Table
-        thread, number, start_ns, end_ns, result, argument_0 ..., argument_5, is_doubtful; of requests submitted_ns and
-        is_registered, too.
+        thread, number, start_ns, end_ns, result, argument_0 ..., argument_5, is_doubtful, has_slept (where that was
+        recorded); of requests submitted_ns and is_registered, too.
     numbers : mapping of str to int
         The number of each call.
     processes : mapping of int to int
@@ -185,6 +190,7 @@ class CallTable:
                 flags=self._flags_of(batch),
                 is_doubtful=_flags(batch, "is_doubtful"),
                 is_registered=_flags(batch, "is_registered"),
+                sleep=_sleep(batch),
                 is_submitted=is_submitted,
             )
 
@@ -227,6 +233,14 @@ class CallTable:
 
 def _integers(batch: pa.RecordBatch, name: str) -> Integers:
     return np.asarray(batch.column(name).cast(pa.int64()))
+
+
+def _sleep(batch: pa.RecordBatch) -> Integers:
+    if "has_slept" not in batch.schema.names:
+        return np.full(batch.num_rows, SLEEP_UNKNOWN)
+    has_slept = batch.column("has_slept")
+    is_told, slept = (np.asarray(column) for column in (has_slept.is_valid(), pc.fill_null(has_slept, False)))
+    return np.select([is_told & slept, is_told], [SLEPT, AWAKE], SLEEP_UNKNOWN)
 
 
 def _flags(batch: pa.RecordBatch, name: str) -> Flags:

@@ -2,7 +2,8 @@
 
 The rules stand in ``crates/drivelab-trace/src/join.rs``: an operation is charged
 the bios of its own thread, what the kernel's threads do while it waits, and the
-commands that carry these; other programs are charged to nobody.
+commands that carry these; other programs are charged to nobody. A call that
+need not be durable and did not sleep waited for nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 from drivelab import _engine
 from drivelab.model.errors import DrivelabError
 from drivelab.model.trace import TraceConduct
+from drivelab.trace.call_columns import SLEEP_UNKNOWN
 from drivelab.trace.recording import RecordingSummary, device_name, reading_errors
 
 _COLUMNS = (
@@ -34,6 +36,7 @@ _COLUMNS = (
     "is_synchronous",
     "is_durable",
 )
+_SLEEP = "sleep"
 _APART_MAX_S = 60
 # where an operation lies on the traced disk: first byte in the file, on the disk, and how many
 Extent = tuple[int, int, int]
@@ -87,7 +90,8 @@ def join_trace(
     recording : sequence of Path
         Directories, base names or files; read as one recording. Its clock is CLOCK_MONOTONIC.
     operations : pyarrow.Table
-        From `drivelab.trace.operations_of.operations_of`.
+        From `drivelab.trace.operations_of.operations_of`, or with the column ``sleep`` of
+        `drivelab.trace.call_columns`; without it nobody knows which of them slept.
     devices : mapping of int to int, optional
         By job the disk or volume it was sent to, ``major << 20 | minor``. Without it, all bios of the recording count.
     extents : mapping of int to sequence of (int, int, int), optional
@@ -182,9 +186,11 @@ def _columns(operations: pa.Table) -> dict[str, Any]:
     missing = [name for name in _COLUMNS if name not in operations.column_names]
     if missing:
         raise DrivelabError("B910", f"the column {missing[0]} is missing", where="operations")
+    if _SLEEP not in operations.column_names:
+        operations = operations.append_column(_SLEEP, pa.array(np.full(operations.num_rows, SLEEP_UNKNOWN)))
     return {
         name: np.ascontiguousarray(operations.column(name).to_numpy(zero_copy_only=False), dtype=np.int64)
-        for name in _COLUMNS
+        for name in (*_COLUMNS, _SLEEP)
     }
 
 

@@ -52,6 +52,7 @@ _OPERATION_TYPES = {
     "size_bytes": pa.int32(),
     "is_synchronous": pa.bool_(),
     "is_durable": pa.bool_(),
+    "sleep": pa.uint8(),
     "call": pa.string(),
     "process": pa.int32(),
     "file": pa.string(),
@@ -113,7 +114,7 @@ def operations_of_calls(
     ----------
     calls : pyarrow.Table
         As recorded: thread, number, start_ns, end_ns, result, argument_0 to argument_3, argument_5 (where it was
-        recorded), is_doubtful.
+        recorded), is_doubtful, has_slept (where it was recorded).
     numbers : mapping of str to int
         The kernel's number of each call.
     files : iterable of File
@@ -219,6 +220,7 @@ def _operations(batch: CallColumns, files: FoundFiles, place: Integers, known: S
         "size_bytes": np.where(is_sync, 0, np.minimum(batch.result[rows], _SIZE_MAX)),
         "is_synchronous": np.full(rows.size, not batch.is_submitted),
         "is_durable": is_sync | is_flagged,
+        "sleep": batch.sleep[rows],
         "call": pa.array(NAMES).take(pa.array(name)),
         "process": batch.process[rows],
         "file": pa.array([UNKNOWN if one is None else one.path for one in known]).take(pa.array(file)),

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from block_trace import SYNC, WRITE, BlockTrace, D, Q
+from block_trace import META, SYNC, WRITE, BlockTrace, D, Q
 from drivelab.model.errors import DrivelabError
 from drivelab.model.trace import PARTS
 from drivelab.store.columns import EVENT_COLUMNS, OPERATION_COLUMNS, arrow_schema
+from drivelab.trace.call_columns import AWAKE, SLEEP_UNKNOWN, SLEPT
 from drivelab.trace.join import JoinedTrace, join_trace
 from drivelab.trace.operations_of import DURABLE_WRITE
+from drivelab.trace.operations_of import WRITE as PLAIN_WRITE
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "golden" / "blktrace"
 MANIFEST = json.loads((RECORDINGS / "manifest.json").read_text())
@@ -174,6 +176,43 @@ def test_no_operations_leave_every_bio_to_nobody() -> None:
     assert found.operations.num_rows == 0
     assert found.facts["bios"]["charged"] == 0
     assert found.facts["bios"]["total"] == 2001
+
+
+@pytest.mark.parametrize(
+    ("sleep", "commit_ns", "waited_ns"),
+    [
+        # a commit of another program beside a copy of 28 us into memory
+        (AWAKE, (-60_000, 200_000), 0),
+        (AWAKE, (2_000, 20_000), 0),
+        (SLEEP_UNKNOWN, (-60_000, 200_000), 0),
+        (SLEEP_UNKNOWN, (-60_000, 65_000), 0),
+        # one that the call waited for
+        (SLEPT, (5_000, 18_000), 18_000),
+        (SLEEP_UNKNOWN, (5_000, 18_000), 18_000),
+    ],
+)
+def test_a_buffered_write_is_charged_a_commit_that_it_waited_for_and_no_other(
+    sleep: int, commit_ns: tuple[int, int], waited_ns: int, tmp_path: Path
+) -> None:
+    begin_ns, (after_ns, length_ns) = 1_000_000, commit_ns
+    trace = BlockTrace(cpus=1, device=LOOP0)
+    trace.process(pid=9, name="jbd2/loop0-8", time_ns=900_000)
+    trace.io(begin_ns + after_ns, 8, direction=WRITE | SYNC | META, issued_to_completed_ns=length_ns - 5_000, pid=9)
+    trace.write(tmp_path, "loop0")
+    row = {
+        "job": 0,
+        "thread": 70,
+        "operation": PLAIN_WRITE,
+        "start_ns": begin_ns,
+        "offset_bytes": 0,
+        "size_bytes": 4096,
+    }
+    row |= {"submitted_ns": begin_ns + 28_000, "end_ns": begin_ns + 28_000, "is_synchronous": 1, "is_durable": 0}
+    told = {} if sleep == SLEEP_UNKNOWN else {"sleep": sleep}
+    (found,) = join_trace([tmp_path], pa.Table.from_pylist([row | told])).operations.to_pylist()
+    assert found["queue_ns"] + found["device_ns"] == waited_ns
+    assert sum(found[f"{part}_ns"] for part in PARTS) == 28_000
+    assert (found["bios"], found["device_writes"]) == ((1, 1) if waited_ns else (0, 0))
 
 
 @pytest.mark.parametrize(("when", "open_at_end"), [("while the operations ran", 100), ("after them", 0)])

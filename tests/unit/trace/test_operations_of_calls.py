@@ -14,6 +14,7 @@ import pytest
 
 from drivelab.model.system_calls import FILE_UNKNOWN, RING_FILE, call_numbers
 from drivelab.run.following.seen_file import SeenFile, seen_file
+from drivelab.trace.call_columns import AWAKE, SLEEP_UNKNOWN, SLEPT
 from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
 
 NUMBERS = call_numbers("x86_64")
@@ -49,6 +50,13 @@ def test_of_other_devices_the_time_of_their_calls_and_the_file_with_most_of_it_a
     found = counted(calls, seen(3, "/a", 0), *files)
     assert found.elsewhere == {"8:1": (40, "/lib/a"), "8:16": (10, "/x")}
     assert found.operations.num_rows == 1
+
+
+def test_of_each_call_it_is_told_whether_it_slept_as_far_as_that_is_known() -> None:
+    calls = [call("pwrite64", 3, 100 * at, 512, has_slept=told) for at, told in enumerate((True, False, None))]
+    assert counted(calls, seen(3, "/a", 0)).operations["sleep"].to_pylist() == [SLEPT, AWAKE, SLEEP_UNKNOWN]
+    untold = counted([call("pwrite64", 3, 0, 512)], seen(3, "/a", 0))
+    assert untold.operations["sleep"].to_pylist() == [SLEEP_UNKNOWN]
 
 
 def test_a_write_is_durable_by_the_flags_of_its_file_or_by_its_own() -> None:

@@ -6,8 +6,9 @@ use super::carried::{Carried, is_flush};
 use super::flights::{Flights, Progress};
 use super::layers::{Above, Layers};
 use super::places::Places;
+use super::waits::Waits;
 use super::who::{Thread, Who};
-use super::{Charge, Kind, Operation, Pool, Reason, Surroundings};
+use super::{Charge, Pool, Reason, Surroundings};
 use crate::lifetime::{Bio, Class};
 
 /// In whose windows the time of a bio or a command counts.
@@ -46,27 +47,6 @@ impl Charged {
     }
 }
 
-/// What an operation waits for beside its own bios.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waits {
-    /// Nothing.
-    Own,
-    /// The kernel's reads.
-    Reads,
-    /// All that the kernel's threads do.
-    All,
-}
-
-/// What an operation waits for beside its own bios.
-pub fn waits(operation: &Operation) -> Waits {
-    match operation.kind {
-        _ if operation.waits_for_durability() => Waits::All,
-        _ if !operation.is_synchronous => Waits::Own,
-        Kind::Read => Waits::Reads,
-        _ => Waits::All,
-    }
-}
-
 // ends come before starts: a window is up to and without its end
 const END: u8 = 0;
 const SUBMITTED: u8 = 1;
@@ -77,6 +57,7 @@ const COMMAND: u8 = 4;
 /// What is open at one moment of the sweep.
 struct Sweep<'a> {
     pool: &'a Pool<'a>,
+    waits: &'a [Waits],
     around: &'a Surroundings,
     places: Places,
     /// Synchronous operations by thread, in the order of their starts.
@@ -88,9 +69,10 @@ struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    fn new(pool: &'a Pool<'a>, around: &'a Surroundings) -> Self {
+    fn new(pool: &'a Pool<'a>, waits: &'a [Waits], around: &'a Surroundings) -> Self {
         Self {
             pool,
+            waits,
             around,
             places: Places::of(pool, around),
             synchronous: HashMap::new(),
@@ -113,7 +95,7 @@ impl<'a> Sweep<'a> {
                 _ => flights.end(place, operation, target, &mut self.progress),
             }
         }
-        let waiting = match waits(operation) {
+        let waiting = match self.waits[place] {
             Waits::All => Some(&mut self.waiting_for_all),
             Waits::Reads => Some(&mut self.waiting_for_reads),
             Waits::Own => None,
@@ -203,6 +185,7 @@ fn charged(charge: Charge, owner: Owner) -> Charged {
 /// Charges the bios of a pool: what a layer sent down to those that it was for.
 pub fn charge(
     pool: &Pool<'_>,
+    waits: &[Waits],
     who: &Who,
     around: &Surroundings,
     layers: &Layers<'_>,
@@ -212,7 +195,7 @@ pub fn charge(
     let first = (0..pool.bios.len()).filter(|&at| above.of_bio(at).is_none());
     steps.extend(first.map(|at| (pool.bios[at].1.queued, BIO, at)));
     steps.sort_unstable();
-    let mut sweep = Sweep::new(pool, around);
+    let mut sweep = Sweep::new(pool, waits, around);
     let mut found = vec![charged(Err(Reason::Foreign), Owner::Nobody); pool.bios.len()];
     for (_, step, at) in steps {
         if step == BIO {
@@ -235,6 +218,7 @@ fn nobodys() -> Charged {
 /// Charges the commands of a pool through their bios.
 pub fn charge_commands(
     pool: &Pool<'_>,
+    waits: &[Waits],
     who: &Who,
     bios: &[Charged],
     carried: &Carried,
@@ -251,7 +235,7 @@ pub fn charge_commands(
     steps.extend(unknown.map(|at| (pool.commands[at].1.issued, COMMAND, at)));
     steps.sort_unstable();
     let around = Surroundings::default();
-    let mut sweep = Sweep::new(pool, &around);
+    let mut sweep = Sweep::new(pool, waits, &around);
     for (_, step, at) in steps {
         if step == COMMAND {
             let command = pool.commands[at].1;

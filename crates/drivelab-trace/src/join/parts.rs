@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::carried::{Carried, end_of, is_flush, is_without_requests};
-use super::charge::{Charged, Owner, Waits, waits};
+use super::charge::{Charged, Owner};
 use super::layers::{Above, Layers, matters_until};
 use super::timeline::{Interval, LEVELS, Level, Timeline, at_least_two};
+use super::waits::Waits;
 use super::{Joined, Operation, Pool};
 use crate::lifetime::Bio;
 
@@ -47,6 +48,7 @@ impl Parts {
 /// The bios and commands of a pool.
 pub struct Lives<'a> {
     pub pool: &'a Pool<'a>,
+    pub waits: &'a [Waits],
     pub carried: &'a Carried,
     pub layers: &'a Layers<'a>,
     pub above: &'a Above,
@@ -106,7 +108,7 @@ pub fn explain(
 ) {
     let mut goings = goings_on(lives, &bios, &commands);
     drop((bios, commands));
-    let kernel = kernel_of(lives.pool, &mut goings);
+    let kernel = kernel_of(lives, &mut goings);
     let lines: HashMap<Owner, Line> = threads_of(lives.pool, &mut goings);
     let layers = lives.layers.told_apart();
     let nothing = Line::of(None);
@@ -118,7 +120,7 @@ pub fn explain(
             alone = Line::of(goings.remove(&Owner::Operation(place as u32)));
             &alone
         };
-        let kernels = match waits(operation) {
+        let kernels = match lives.waits[place] {
             Waits::Own => &nothing,
             Waits::Reads => &kernel.reads,
             Waits::All => &kernel.all,
@@ -126,7 +128,7 @@ pub fn explain(
         let answer = &mut joined.operations[index];
         answer.parts = parts_of(operation, &own.line, &kernels.line, layers);
         answer.is_partial = lost_events > 0 || own.open_since.min(kernels.open_since) < operation.end_ns;
-        answer.is_shared = is_shared(operation, &kernel);
+        answer.is_shared = is_shared(operation, lives.waits[place], &kernel);
     }
     mark_shared_commands(lives, joined);
 }
@@ -231,7 +233,7 @@ fn intervals_of(bio: &Bio, first_issue: Option<u64>, end: u64) -> [Interval; 2] 
 }
 
 /// The kernel's lines: its reads, and all of it; and the moments at which several operations wait for them.
-fn kernel_of(pool: &Pool<'_>, goings: &mut HashMap<Owner, Goings>) -> Kernel {
+fn kernel_of(lives: &Lives<'_>, goings: &mut HashMap<Owner, Goings>) -> Kernel {
     let reads = goings.remove(&Owner::Kernel { is_read: true });
     let mut all = goings.remove(&Owner::Kernel { is_read: false }).unwrap_or_default();
     if let Some(reads) = &reads {
@@ -239,8 +241,9 @@ fn kernel_of(pool: &Pool<'_>, goings: &mut HashMap<Owner, Goings>) -> Kernel {
     }
     let (reads, all) = (Line::of(reads), Line::of(Some(all)));
     let windows = |wanted: &[Waits]| -> Vec<(u64, u64)> {
-        let waiting = pool.operations.iter().filter(|(_, operation)| wanted.contains(&waits(operation)));
-        waiting.map(|(_, operation)| (operation.start_ns, operation.end_ns)).collect()
+        let operations = lives.pool.operations.iter().zip(lives.waits);
+        let waiting = operations.filter(|(_, waits)| wanted.contains(waits));
+        waiting.map(|((_, operation), _)| (operation.start_ns, operation.end_ns)).collect()
     };
     let meet = |windows: &[(u64, u64)], line: &Timeline| -> Vec<(u64, u64)> {
         let stretches = at_least_two(windows);
@@ -262,12 +265,12 @@ fn threads_of(pool: &Pool<'_>, goings: &mut HashMap<Owner, Goings>) -> HashMap<O
     lines
 }
 
-fn is_shared(operation: &Operation, kernel: &Kernel) -> bool {
+fn is_shared(operation: &Operation, waits: Waits, kernel: &Kernel) -> bool {
     let meets = |stretches: &[(u64, u64)]| {
         let before = stretches.partition_point(|stretch| stretch.0 < operation.end_ns);
         operation.start_ns < operation.end_ns && before > 0 && stretches[before - 1].1 > operation.start_ns
     };
-    match waits(operation) {
+    match waits {
         Waits::Own => false,
         Waits::Reads => meets(&kernel.shared_reads),
         Waits::All => meets(&kernel.shared_reads) || meets(&kernel.shared_all),

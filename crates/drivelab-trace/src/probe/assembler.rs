@@ -72,6 +72,7 @@ const MOVE: u8 = 0xbf;
 const MOVE_NUMBER: u8 = 0xb7;
 const AND_NUMBER: u8 = 0x57;
 const SHIFT_DOWN: u8 = 0x77;
+const SUBTRACT: u8 = 0x1f;
 const ADD_NUMBER: u8 = 0x07;
 const LOAD_MAP: u8 = 0x18;
 const CALL: u8 = 0x85;
@@ -128,6 +129,10 @@ impl Assembler {
 
     pub(super) fn shift_down(&mut self, target: Register, bits: i32) -> &mut Self {
         self.put(SHIFT_DOWN, target, 0, 0, bits)
+    }
+
+    pub(super) fn subtract(&mut self, from: Register, what: Register) -> &mut Self {
+        self.put(SUBTRACT, from, what as u8, 0, 0)
     }
 
     pub(super) fn set_map(&mut self, target: Register, map: &Map) -> &mut Self {

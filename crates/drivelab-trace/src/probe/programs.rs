@@ -10,7 +10,7 @@ use super::host;
 use super::kernel::Map;
 use super::{
     CALLS_MAX, IN_CALL, IN_CALL_OF_PATH, LOST, Maps, Named, OF_32_BITS, OUTSIDE, Open, PATH_BYTES, Record,
-    UNBEGUN, UNFOLLOWED, UNKNOWN,
+    SLEEPS_UNTOLD, UNBEGUN, UNFOLLOWED, UNKNOWN,
 };
 use crate::calls::ARGUMENTS;
 
@@ -68,8 +68,9 @@ const fn argument(at: usize) -> i16 {
     (offset_of!(Record, arguments) + 8 * at) as i16
 }
 
-/// At `sys_enter`: keeps what the call was asked, where the thread is followed and the call wanted.
-pub(super) fn enter(maps: &Maps) -> Vec<u64> {
+/// At `sys_enter`: keeps what the call was asked, where the thread is followed and the call wanted. `sleeps` is where a
+/// task counts how often it slept, as far as that is known.
+pub(super) fn enter(maps: &Maps, sleeps: Option<i16>) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.set(R6, R1).load(Eight, R7, R6, 8);
     is_wanted(program, &maps.wanted);
@@ -86,7 +87,16 @@ pub(super) fn enter(maps: &Maps) -> Vec<u64> {
     for (at, place) in REGISTERS.0.into_iter().enumerate() {
         program.load(Eight, R1, R10, STACK + place - first).store(Eight, R8, argument(at), R1);
     }
+    if let Some(place) = sleeps {
+        load_sleeps(program, place).store(Eight, R8, offset_of!(Open, sleeps) as i16, R1);
+    }
     program.call(Of::Time).store(Eight, R8, offset_of!(Open, start_ns) as i16, R0).finish()
+}
+
+/// Sets `R1` to how often this thread has slept in its life.
+fn load_sleeps(program: &mut Assembler, place: i16) -> &mut Assembler {
+    program.call(Of::Task).set_place(R3, R0, place).set_place(R1, R10, STACK);
+    program.set_number(R2, 8).call(Of::ReadKernel).load(Eight, R1, R10, STACK)
 }
 
 /// Goes on where the number of a call in `R7` is one of those that are wanted; `R1`: what its thread is doing then.
@@ -105,7 +115,7 @@ fn load_call_of_32_bits(program: &mut Assembler) -> bool {
 }
 
 /// At `sys_exit`: a record of the whole call, and one of the path that it was given.
-pub(super) fn exit(maps: &Maps) -> Vec<u64> {
+pub(super) fn exit(maps: &Maps, sleeps: Option<i16>) -> Vec<u64> {
     let program = &mut Assembler::default();
     program.set(R6, R1);
     thread(program, maps);
@@ -124,6 +134,7 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
     program.load(Four, R1, R8, offset_of!(Open, number) as i16);
     program.store(Four, R7, offset_of!(Record, number) as i16, R1);
     program.call(Of::Time).store(Eight, R7, offset_of!(Record, end_ns) as i16, R0);
+    tell_sleeps(program, sleeps);
     hand_over(program);
     tell_path(program, maps);
     submit(program, maps);
@@ -142,6 +153,17 @@ pub(super) fn exit(maps: &Maps) -> Vec<u64> {
         program.jump(When::Equal, R1, 0, Label::Out).count(&maps.counts, OF_32_BITS, Label::Out);
     }
     program.finish()
+}
+
+/// Puts into the record at `R7` how often the thread slept since its call began.
+fn tell_sleeps(program: &mut Assembler, sleeps: Option<i16>) {
+    let told = offset_of!(Record, sleeps) as i16;
+    if let Some(place) = sleeps {
+        load_sleeps(program, place).load(Eight, R2, R8, offset_of!(Open, sleeps) as i16);
+        program.subtract(R1, R2).store(Four, R7, told, R1);
+    } else {
+        program.store_number(Four, R7, told, SLEEPS_UNTOLD.cast_signed());
+    }
 }
 
 /// Goes on where the call that returns was given a path and has not failed: a record of the path is at `R7`. By now the

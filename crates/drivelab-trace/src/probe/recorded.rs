@@ -1,6 +1,6 @@
 //! What programs in the kernel told of calls, as far as memory has room for it.
 
-use super::{Options, PATH_BYTES, Record, programs};
+use super::{Options, PATH_BYTES, Record, SLEEPS_UNTOLD, programs};
 use crate::calls::{Call, Started};
 
 /// What was recorded.
@@ -54,7 +54,7 @@ impl Room {
 
 impl Recorded {
     pub(super) fn keep(&mut self, record: Record, path: &[u8], room: &Room) {
-        let Record { start_ns, end_ns, arguments, result, thread, number, process } = record;
+        let Record { start_ns, end_ns, arguments, result, thread, number, process, sleeps } = record;
         match number {
             programs::STARTED => self.started.push(Started {
                 parent: thread,
@@ -84,8 +84,19 @@ impl Recorded {
                 *until_ns = end_ns.min(*until_ns);
             }
             _ => {
-                let call =
-                    Call { thread, process, number, start_ns, end_ns, arguments, result, is_doubtful: false };
+                let has_slept = (sleeps != SLEEPS_UNTOLD).then_some(sleeps > 0);
+                let is_doubtful = false;
+                let call = Call {
+                    thread,
+                    process,
+                    number,
+                    start_ns,
+                    end_ns,
+                    arguments,
+                    result,
+                    is_doubtful,
+                    has_slept,
+                };
                 self.calls.push(call);
             }
         }
@@ -108,6 +119,7 @@ mod tests {
             thread: 7,
             number,
             process: 6,
+            sleeps: 0,
         };
         let (mut recorded, room) = (Recorded::default(), Room { calls_max: 1, ..Room::default() });
         recorded.keep(record(programs::STARTED, [8, 17, 0, 0, 0]), &[], &room);
@@ -120,6 +132,24 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_slept_is_told_from_one_that_did_not_and_from_one_of_which_that_is_not_known() {
+        let record = |sleeps| Record {
+            start_ns: 5,
+            end_ns: 9,
+            arguments: [0; ARGUMENTS],
+            result: 0,
+            thread: 7,
+            number: 18,
+            process: 6,
+            sleeps,
+        };
+        let (mut recorded, room) = (Recorded::default(), Room { calls_max: 9, ..Room::default() });
+        [0, 3, SLEEPS_UNTOLD].into_iter().for_each(|sleeps| recorded.keep(record(sleeps), &[], &room));
+        let told: Vec<_> = recorded.calls.iter().map(|call| call.has_slept).collect();
+        assert_eq!(told, [Some(false), Some(true), None]);
+    }
+
+    #[test]
     fn a_path_is_kept_whole_or_not_at_all_and_only_as_long_as_there_is_room() {
         let record = |start_ns, result| Record {
             start_ns,
@@ -129,6 +159,7 @@ mod tests {
             thread: 7,
             number: programs::NAMED,
             process: 6,
+            sleeps: 0,
         };
         let (mut recorded, room) = (Recorded::default(), Room { paths_max: 2, ..Room::default() });
         let mut path = [b'x'; PATH_BYTES];
@@ -156,6 +187,7 @@ mod tests {
             thread: 7,
             number,
             process: 6,
+            sleeps: 0,
         };
         let room = Room { calls_max: 8, dispensable: vec![read], ..Room::default() };
         let mut recorded = Recorded::default();

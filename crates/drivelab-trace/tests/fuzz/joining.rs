@@ -32,6 +32,7 @@ fn operation(dice: &mut Dice, lives: &Collected) -> Operation {
         size: any_number(dice),
         is_synchronous: dice.is_true(),
         is_durable: is_rare(dice, 5),
+        has_slept: [None, Some(false), Some(true)][dice.roll(0, 3) as usize],
     }
 }
 

@@ -38,6 +38,7 @@ fn durable_write(thread: u32, start_ns: u64, end_ns: u64) -> Operation {
         size: 4096,
         is_synchronous: true,
         is_durable: false,
+        has_slept: None,
     }
 }
 
@@ -178,6 +179,54 @@ fn a_read_does_not_wait_for_the_journal_but_for_the_kernels_reads() {
     let joined = joined(&[read(JOB, 0, 100)], &bios, &around());
     assert_eq!(six(&joined.operations[0].parts), [30, 10, 10, 0, 0, 50]);
     assert_eq!(joined.bios, [Err(Reason::Background), Ok(0)]);
+}
+
+fn buffered_write(has_slept: Option<bool>, end_ns: u64) -> Operation {
+    Operation { kind: Kind::Write, has_slept, ..durable_write(JOB, 0, end_ns) }
+}
+
+#[test]
+fn a_call_that_slept_waited_for_the_commit_beside_it_and_one_that_did_not_waited_for_nothing() {
+    let commit = [bio(JOURNAL, 8, WRITE | META, (20, 30, 70))];
+    let slept = joined(&[buffered_write(Some(true), 100)], &commit, &around());
+    assert_eq!(six(&slept.operations[0].parts), [20, 10, 40, 0, 0, 30]);
+    assert_eq!((slept.bios[0], slept.operations[0].work.journal_writes), (Ok(0), 1));
+    let awake = joined(&[buffered_write(Some(false), 100)], &commit, &around());
+    assert_eq!(six(&awake.operations[0].parts), [100, 0, 0, 0, 0, 0]);
+    assert_eq!((awake.bios[0], awake.operations[0].work.bios), (Err(Reason::Background), 0));
+    let data = [bio(WORKER, 8, READ, (20, 30, 70))];
+    let cached = Operation { has_slept: Some(false), ..read(JOB, 0, 100) };
+    assert_eq!(six(&joined(&[cached], &data, &around()).operations[0].parts), [100, 0, 0, 0, 0, 0]);
+    let sync = Operation { kind: Kind::Sync, ..buffered_write(Some(false), 100) };
+    assert_eq!(six(&joined(&[sync], &commit, &around()).operations[0].parts), [20, 10, 40, 0, 0, 30]);
+}
+
+#[test]
+fn a_commit_is_the_work_of_who_slept_also_where_another_began_before_and_did_not() {
+    let awake = Operation { thread: OTHER_JOB, ..buffered_write(Some(false), 100) };
+    let slept = Operation { start_ns: 10, ..buffered_write(Some(true), 90) };
+    let joined = joined(&[awake, slept], &[bio(JOURNAL, 8, WRITE | META, (20, 30, 70))], &around());
+    assert_eq!((joined.bios[0], joined.commands[0]), (Ok(1), Ok(1)));
+    assert!(joined.operations.iter().all(|operation| !operation.is_shared));
+}
+
+#[test]
+fn where_nobody_knows_who_slept_a_call_waited_for_what_ended_shortly_before_it_did() {
+    let software_ns = |end_ns: u64, commit: (u64, u64, u64)| {
+        let commit = [bio(JOURNAL, 8, WRITE | META, commit)];
+        let joined = joined(&[buffered_write(None, end_ns)], &commit, &around());
+        let parts = &joined.operations[0].parts;
+        assert_eq!(joined.bios[0].is_ok(), parts.queue_ns > 0);
+        parts.fs_in_ns + parts.between_ns + parts.return_ns
+    };
+    assert_eq!(software_ns(100, (20, 30, 70)), 50);
+    assert_eq!(software_ns(100, (20, 30, 160)), 100, "it went on through the end");
+    assert_eq!(software_ns(100, (20, 30, 40)), 100, "most of its time came after it");
+    assert_eq!(software_ns(1_000_000, (20, 30, 950_000)), 50_020);
+    assert_eq!(software_ns(1_000_000, (20, 30, 850_000)), 1_000_000, "it would have gone on at once");
+    let own = [bio(JOB, 16, WRITE, (5, 6, 10)), bio(JOURNAL, 8, WRITE | META, (20, 30, 160))];
+    let joined = joined(&[buffered_write(None, 100)], &own, &around());
+    assert_eq!(six(&joined.operations[0].parts), [5, 1 + 10, 4 + 70, 0, 10, 0]);
 }
 
 #[test]

@@ -97,6 +97,7 @@ impl Told {
             size: 4096,
             is_synchronous: true,
             is_durable: false,
+            has_slept: None,
         });
         *at = end_ns + 1;
     }
@@ -308,6 +309,7 @@ pub fn write(start_ns: u64, end_ns: u64) -> Operation {
         size: 4096,
         is_synchronous: true,
         is_durable: false,
+        has_slept: None,
     }
 }
 

@@ -6,3 +6,4 @@ mod layers;
 mod oracle;
 mod random;
 mod recordings;
+mod waiting;

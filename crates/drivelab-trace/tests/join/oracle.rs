@@ -17,7 +17,7 @@ enum Owner {
 type Going = (u64, Option<u64>, u8, Vec<Owner>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Who {
+pub enum Who {
     Own(u32),
     Kernel,
     Foreign,
@@ -39,11 +39,6 @@ fn is_submitting(operation: &Operation, time: u64) -> bool {
     is_open(operation, time) && (!is_known || time < operation.submitted_ns)
 }
 
-fn waits_for(operation: &Operation, is_read: bool) -> bool {
-    let is_durable = operation.is_durable || matches!(operation.kind, Kind::Sync | Kind::DurableWrite);
-    is_durable || (operation.is_synchronous && (operation.kind != Kind::Read || is_read))
-}
-
 fn sectors(bytes: u32) -> u64 {
     u64::from(bytes).div_ceil(512)
 }
@@ -52,7 +47,7 @@ fn meet(a: (u64, u64), b: (u64, u64)) -> bool {
     a.0 < b.1 && b.0 < a.1
 }
 
-fn end_of(bio: &Bio) -> Option<u64> {
+pub fn end_of(bio: &Bio) -> Option<u64> {
     bio.ended.or(bio.completed)
 }
 
@@ -86,7 +81,7 @@ impl Oracle<'_> {
         joined
     }
 
-    fn is_journal(&self, bio: &Bio) -> bool {
+    pub fn is_journal(&self, bio: &Bio) -> bool {
         let by_journal = self.around.names.get(&bio.pid).is_some_and(|name| name.starts_with("jbd2"));
         Class::of(bio.category & category::WRITE | bio.category & category::DISCARD, bio.bytes)
             == Class::Write
@@ -94,7 +89,7 @@ impl Oracle<'_> {
             && (by_journal || bio.category & category::META != 0)
     }
 
-    fn who(&self, pid: u32) -> Who {
+    pub fn who(&self, pid: u32) -> Who {
         let is_own = |pid: u32| {
             self.operations.iter().any(|operation| operation.thread == pid)
                 || self.around.own_threads.contains(&pid)
@@ -118,7 +113,8 @@ impl Oracle<'_> {
     }
 
     fn kernel(&self, time: u64, is_read: bool) -> (Charge, Vec<Owner>) {
-        let waits = self.earliest(|_, operation| is_open(operation, time) && waits_for(operation, is_read));
+        let waits =
+            self.earliest(|_, operation| is_open(operation, time) && self.waits_for(operation, is_read));
         (waits.ok_or(Reason::Background), vec![Owner::Kernel { is_read }])
     }
 
@@ -267,11 +263,11 @@ impl Oracle<'_> {
         let counts = |owner: &Owner| match owner {
             Owner::Thread(thread) => operation.is_synchronous && operation.thread == *thread,
             Owner::Operation(place) => *place == at,
-            Owner::Kernel { is_read } => waits_for(operation, *is_read),
+            Owner::Kernel { is_read } => self.waits_for(operation, *is_read),
         };
         let shares = |owner: &Owner, time: u64| match owner {
             Owner::Kernel { is_read } => self.operations.iter().enumerate().any(|(other, candidate)| {
-                other != at && is_open(candidate, time) && waits_for(candidate, *is_read)
+                other != at && is_open(candidate, time) && self.waits_for(candidate, *is_read)
             }),
             _ => false,
         };

@@ -21,12 +21,13 @@ fn names() -> HashMap<u32, String> {
 prop_compose! {
     fn operation(is_async: bool)(
         thread in 1_u32..3, kind in 0_u8..5, start in 0_u64..150, length in 0_u64..60, submitted in 0_u64..20,
-        offset in 0_u64..4, size in 1_u64..3, is_durable in prop::bool::weighted(0.1)
+        offset in 0_u64..4, size in 1_u64..3, is_durable in prop::bool::weighted(0.1),
+        has_slept in prop::option::of(prop::bool::ANY)
     ) -> Operation {
         Operation {
             job: thread - 1, thread, kind: Kind::of(kind).unwrap(), start_ns: start,
             submitted_ns: start + submitted.min(length), end_ns: start + length, offset: offset * 4096,
-            size: size * 4096, is_synchronous: !is_async, is_durable,
+            size: size * 4096, is_synchronous: !is_async, is_durable, has_slept,
         }
     }
 }

@@ -30,6 +30,7 @@ fn operations(case: &str) -> Vec<Operation> {
             size: 1,
             is_synchronous: true,
             is_durable: false,
+            has_slept: None,
         }
     };
     lines.map(operation).collect()

@@ -20,7 +20,8 @@ class RecordedCalls:
     ----------
     calls : pyarrow.Table
         thread, process (0 by trace events, which do not tell it), number, start_ns, end_ns, result, argument_0 to
-        argument_3, argument_5, is_doubtful: events were lost meanwhile.
+        argument_3, argument_5, is_doubtful: events were lost meanwhile, has_slept (by trace events, which do not tell
+        it, and on kernels that do not describe their types, null): its thread gave its processor away.
     forks : pyarrow.Table
         parent, child, time_ns, flags (``CLONE_...``): threads and processes that were started.
     facts : dict
