@@ -214,6 +214,10 @@ class CallProbe:
         The kernel's numbers of the calls that are wanted.
     of_paths : sequence of sequence of int
         Those of them whose first argument, and those whose second one, is a path that is to be told.
+    of_pairs : sequence of int
+        Those that give two descriptors where their first argument says: these take its place, the first one lowest.
+    of_mappings : sequence of int
+        Those that map memory: the descriptor of the file is told as the first argument, and others are not recorded.
     fork_format : str
         Text of the ``format`` file of the event ``sched_process_fork``.
     exec_format : str
@@ -240,6 +244,8 @@ class CallProbe:
         numbers: Sequence[int],
         *,
         of_paths: Sequence[Sequence[int]],
+        of_pairs: Sequence[int],
+        of_mappings: Sequence[int],
         fork_format: str,
         exec_format: str,
         buffer_bytes: int,

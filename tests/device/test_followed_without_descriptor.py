@@ -1,10 +1,11 @@
-"""Calls that move data by no descriptor, or by two: sync, copy_file_range and sendfile."""
+"""Calls of no descriptor or of two: sync, msync, copies within the kernel, pipes; and what no call reads."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from drivelab.cli import main
+from drivelab.model.system_calls import FILE_UNKNOWN
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_tool("losetup", "mkfs.ext4")]
 
@@ -22,6 +24,44 @@ file = os.open(sys.argv[1], os.O_RDWR)
 os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 mapped = mmap.mmap(file, 0)
 assert sum(mapped[at] for at in range(0, len(mapped), 4096)) == len(mapped) // 4096 * ord("x")
+"""
+# one after the other in the same place of its memory, and one by a child
+SYNCED = 5
+MAPPER = """
+import mmap, os, sys
+def synced(name):
+    file = os.open(name, os.O_RDWR | os.O_CREAT)
+    os.ftruncate(file, 1 << 16)
+    mapped = mmap.mmap(file, 0)
+    os.close(file)
+    for at in range(int(sys.argv[2])):
+        mapped[at * 4096] = 1
+        mapped.flush()
+    return mapped
+for name in ("/one", "/two"):
+    synced(sys.argv[1] + name).close()
+mapped = synced(sys.argv[1] + "/three")
+if os.fork() == 0:
+    mapped[0] = 2
+    mapped.flush()
+    os._exit(0)
+os.wait()
+"""
+MAPPED = """
+import mmap, os, sys, time
+with open(sys.argv[1], "r+b") as file:
+    mapped = mmap.mmap(file.fileno(), 0)
+print("mapped", flush=True)
+while True:
+    mapped[0] = (mapped[0] + 1) % 256
+    mapped.flush()
+    time.sleep(0.01)
+"""
+# each line is the output of a shell of its own
+SHELLS = 20
+WRAPPER = """
+for number in $(seq 20); do name=$(echo "$(echo $number)"); done
+echo $name > "$0"
 """
 SYNCS = 12
 SYNCER = """
@@ -117,3 +157,36 @@ def test_what_is_read_through_a_mapping_is_told_although_it_is_no_call(
     reads = re.search(r"; ([0-9]+) reads? (was|were) sent by its threads outside of these calls \(([0-9.]+) MiB,", told)
     assert reads is not None, told
     assert float(reads[3]) * 2**20 >= COPIED
+
+
+def test_an_msync_names_the_file_that_is_mapped(mounted: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    _, rows = followed(mounted, capfd, MAPPER, str(mounted), str(SYNCED))
+    told = [row["file"] for row in rows if row["call"] == "msync"]
+    names = [name for name in ("one", "two", "three") for _ in range(SYNCED)]
+    assert told == [str(mounted / name) for name in [*names, "three"]]
+
+
+def test_an_msync_names_a_file_that_was_mapped_before(mounted: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    data = mounted / "data"
+    data.write_bytes(bytes(4096))
+    with subprocess.Popen([sys.executable, "-c", MAPPED, str(data)], stdout=subprocess.PIPE, text=True) as program:
+        try:
+            assert program.stdout is not None
+            program.stdout.readline()
+            arguments = ["--pid", str(program.pid), "--path", str(mounted), "--runtime", "1s", "--json"]
+            assert main.run(["explain", *arguments]) == 0
+        finally:
+            program.kill()
+    found = json.loads(capfd.readouterr().out)
+    rows = pq.read_table(Path(found["directory"]) / "calls.parquet").to_pylist()
+    assert {(row["call"], row["file"]) for row in rows} == {("msync", str(data))}
+
+
+def test_what_shells_read_from_each_other_is_no_unknown_file(mounted: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = ["sh", "-c", WRAPPER, str(mounted / "name")]
+    assert main.run(["explain", "--path", str(mounted), "--json", "--command", "--", *program]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["calls_trace"]["source"] == "BPF"
+    # each shell writes into its pipe, and who started it reads that to the end
+    assert found["left_out"]["calls on sockets, pipes and the like"] >= 4 * SHELLS
+    assert FILE_UNKNOWN not in found["left_out"]

@@ -28,14 +28,16 @@ impl CallProbe {
 impl CallProbe {
     #[new]
     #[pyo3(signature = (
-        numbers, *, of_paths, fork_format, exec_format, buffer_bytes, interval_ns, memory_limit_bytes, threads_max,
-        dispensable
+        numbers, *, of_paths, of_pairs, of_mappings, fork_format, exec_format, buffer_bytes, interval_ns,
+        memory_limit_bytes, threads_max, dispensable
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are named where it is called")]
     fn new(
         py: Python<'_>,
         numbers: Vec<u32>,
         of_paths: [Vec<u32>; 2],
+        of_pairs: Vec<u32>,
+        of_mappings: Vec<u32>,
         fork_format: String,
         exec_format: String,
         buffer_bytes: usize,
@@ -48,6 +50,8 @@ impl CallProbe {
         let options = Options {
             numbers,
             of_paths,
+            of_pairs,
+            of_mappings,
             fork_format,
             exec_format,
             buffer_bytes,

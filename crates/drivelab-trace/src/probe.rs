@@ -38,6 +38,10 @@ const IN_CALL: i32 = 1;
 const UNKNOWN: i32 = 2;
 // in a call whose first argument, or second one, is a path
 const IN_CALL_OF_PATH: [i32; 2] = [3, 4];
+// in a call whose first argument is where two descriptors come to stand
+const IN_CALL_OF_PAIR: i32 = 5;
+// in a call that maps memory
+const IN_CALL_OF_MAPPING: i32 = 6;
 // longer ones are not told
 const PATH_BYTES: usize = 512;
 // instead of how often a thread slept: it is not known
@@ -98,6 +102,10 @@ pub struct Options {
     pub numbers: Vec<u32>,
     /// Those of them whose first argument, and those whose second one, is a path that is to be told.
     pub of_paths: [Vec<u32>; 2],
+    /// Those that give two descriptors where their first argument says: that argument is told as both of them.
+    pub of_pairs: Vec<u32>,
+    /// Those that map memory: of a file, as the first argument its descriptor is told; others are not recorded.
+    pub of_mappings: Vec<u32>,
     /// The text of the `format` file of the event `task_newtask`.
     pub fork_format: String,
     /// That of `sched_process_exec`.
@@ -272,7 +280,14 @@ impl Maps {
 fn maps(options: &Options, online: &[u32], processors: u32) -> io::Result<(Maps, Vec<Ring>)> {
     let wanted = Map::new(MapKind::Array, size_of::<u32>(), CALLS_MAX, None)?;
     options.numbers.iter().try_for_each(|number| wanted.insert(*number, &IN_CALL))?;
-    for (numbers, state) in options.of_paths.iter().zip(IN_CALL_OF_PATH) {
+    let [of_first, of_second] = &options.of_paths;
+    let [in_first, in_second] = IN_CALL_OF_PATH;
+    for (numbers, state) in [
+        (of_first, in_first),
+        (of_second, in_second),
+        (&options.of_pairs, IN_CALL_OF_PAIR),
+        (&options.of_mappings, IN_CALL_OF_MAPPING),
+    ] {
         numbers.iter().try_for_each(|number| wanted.insert(*number, &state))?;
     }
     let ring_bytes = (options.buffer_bytes / 2 + 1).next_power_of_two().max(RING_BYTES_MIN);
@@ -304,6 +319,8 @@ mod tests {
         let options = Options {
             numbers: vec![0],
             of_paths: [vec![], vec![]],
+            of_pairs: Vec::new(),
+            of_mappings: Vec::new(),
             fork_format: "name: task_newtask\nID: 1\n".into(),
             exec_format: "name: sched_process_exec\nID: 2\n".into(),
             buffer_bytes: 1 << 16,

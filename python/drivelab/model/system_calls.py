@@ -16,10 +16,10 @@ RING_FILE = 2**31
 
 READS = ("read", "pread64", "readv", "preadv", "preadv2", AIO_READ, *_RING_READS.values())
 WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2", AIO_WRITE, *RING_WRITES)
-SYNC_ALL = "sync"
-SYNCS = ("fsync", "fdatasync", "sync_file_range", "msync", "syncfs", SYNC_ALL, *_RING_SYNCS.values())
+SYNC_ALL, SYNC_MAPPED = "sync", "msync"
+SYNCS = ("fsync", "fdatasync", "sync_file_range", SYNC_MAPPED, "syncfs", SYNC_ALL, *_RING_SYNCS.values())
 # all other syncs are of a descriptor
-WITHOUT_DESCRIPTOR = ("msync", SYNC_ALL)
+WITHOUT_DESCRIPTOR = (SYNC_MAPPED, SYNC_ALL)
 # they hand data from one descriptor to another; which of their arguments has the one, and which the other
 TRANSFERS = {"copy_file_range": (0, 2), "sendfile": (1, 0), "splice": (0, 2)}
 OPENS = ("open", "creat", "openat", "openat2")
@@ -35,6 +35,13 @@ NO_FILES = (
     "inotify_init1",
     "pidfd_open",
 )
+# they give two descriptors, those of a pipe
+PIPES = ("pipe", "pipe2")
+MAP = "mmap"
+# trace events tell no descriptor of them
+OF_BPF = (*PIPES, MAP)
+# from here on what stands for a descriptor is what was mapped before; no descriptor is as large
+MAPPED_BEFORE = 2**32
 # from then on names are looked up from another directory
 CHANGE_DIRECTORY = "chdir"
 # ... from the one that a descriptor stands for
@@ -55,6 +62,7 @@ FLAGS_AT = {
     "timerfd_create": 1,
     "signalfd4": 3,
     "inotify_init1": 0,
+    "pipe2": 1,
 }
 # calls with flags of their own, and some of these: RWF_DSYNC, RWF_SYNC, RWF_APPEND
 FLAGGED = ("preadv2", "pwritev2")
@@ -88,10 +96,12 @@ _X86_64 = {
     "open": 2,
     "close": 3,
     "lseek": 8,
+    "mmap": 9,
     "pread64": 17,
     "pwrite64": 18,
     "readv": 19,
     "writev": 20,
+    "pipe": 22,
     "msync": 26,
     "dup": 32,
     "dup2": 33,
@@ -119,6 +129,7 @@ _X86_64 = {
     "eventfd2": 290,
     "epoll_create1": 291,
     "dup3": 292,
+    "pipe2": 293,
     "inotify_init1": 294,
     "preadv": 295,
     "pwritev": 296,
@@ -147,6 +158,7 @@ _AARCH64 = {
     "chroot": 51,
     "openat": 56,
     "close": 57,
+    "pipe2": 59,
     "lseek": 62,
     "read": 63,
     "write": 64,
@@ -168,6 +180,7 @@ _AARCH64 = {
     "socket": 198,
     "accept": 202,
     "execve": 221,
+    "mmap": 222,
     "msync": 227,
     "accept4": 242,
     "syncfs": 267,

@@ -19,6 +19,7 @@ from drivelab.model.system_calls import (
     IS_THREAD,
     NO_FILES,
     OPENS,
+    PIPES,
     SHARES_FILES,
 )
 
@@ -29,7 +30,7 @@ _WORD = 0xFFFFFFFF
 _EVER = -(2**63)
 # after them a descriptor may stand for something else, or be closed by an exec; of fcntl after these commands
 CHANGING_COMMANDS = (*COPYING_COMMANDS, _SET_TO_BE_CLOSED)
-CHANGING = (*OPENS, *NO_FILES, *COPIES, *EXECS, "close", CLOSE_RANGE)
+CHANGING = (*OPENS, *NO_FILES, *PIPES, *COPIES, *EXECS, "close", CLOSE_RANGE)
 
 
 class SeenDescriptor(Protocol):
@@ -67,6 +68,12 @@ def starts_of(forks: pa.Table, processes: Mapping[int, int]) -> Iterator[Start]:
     for time_ns, parent, child, flags in zip(*columns, strict=True):
         if not flags & IS_THREAD:
             yield Start(time_ns, processes.get(parent, parent), child, flags)
+
+
+def pair_of(row: Mapping[str, Any]) -> tuple[int, ...]:
+    """The descriptors of a pipe that a call made; none where the kernel could not read them."""
+    read, written = row["argument_0"] & _WORD, row["argument_0"] >> 32 & _WORD
+    return (read, written) if read != written else ()
 
 
 @dataclass(slots=True, eq=False)
@@ -121,8 +128,8 @@ class Descriptors:
     Notes
     -----
     Copies of a descriptor and those that a child inherits are one open file: who is
-    seen with it names it for all. What nobody opened by a recorded call (a pipe, or
-    what was open before) is a child's only if it was seen before the child was started.
+    seen with it names it for all. What nobody opened by a recorded call (what was open
+    before) is a child's only if it was seen before the child was started.
     """
 
     def __init__(
@@ -194,6 +201,9 @@ class Descriptors:
         flags = row[f"argument_{FLAGS_AT[call]}"] if call in FLAGS_AT else 0
         if call in OPENS or call in NO_FILES:
             self._put(table, result, time_ns, self._opened(), is_closed=bool(flags & _O_CLOEXEC))
+        elif call in PIPES:
+            for number in pair_of(row):
+                self._put(table, number, time_ns, self._opened(), is_closed=bool(flags & _O_CLOEXEC))
         elif call == "close":
             self._put(table, descriptor, time_ns, self._opened(table))
         elif call in EXECS:

@@ -9,10 +9,11 @@ from typing import Protocol
 
 import numpy as np
 
-from drivelab.model.system_calls import ENTER_RING, FILE_UNKNOWN
+from drivelab.model.system_calls import ENTER_RING, FILE_UNKNOWN, SYNC_MAPPED
 from drivelab.trace.call_columns import CODES, NAMES, SYNCING, TRANSFERRING, CallColumns, Flags, Integers, those
 from drivelab.trace.descriptors import Descriptors
 from drivelab.trace.file_positions import plain_path
+from drivelab.trace.mappings import Mappings
 
 LEFT_OUT = -1
 # which of two files a call is told of: that with the higher number
@@ -46,6 +47,8 @@ class File(Protocol):
     first_ns: int
     last_ns: int
     sized_ns: int
+    address: int
+    mapped_bytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +86,8 @@ class CallFiles:
         What descriptors stood for.
     descriptors : Descriptors
         Which of them a descriptor stood for when.
+    mappings : Mappings
+        ... and an address.
     devices : collection of str
         ``major:minor`` of everything on the disk.
     counted : iterable of str
@@ -97,13 +102,18 @@ class CallFiles:
     """
 
     def __init__(
-        self, files: Sequence[File], descriptors: Descriptors, devices: Collection[str], counted: Iterable[str]
+        self,
+        files: Sequence[File],
+        descriptors: Descriptors,
+        mappings: Mappings,
+        devices: Collection[str],
+        counted: Iterable[str],
     ) -> None:
         self.known: list[File | None] = [None, *files]
         self.left_out: Counter[str] = Counter()
         self.of_unknown_files: Counter[str] = Counter()
         self._elsewhere_ns = np.zeros(len(self.known), dtype=np.int64)
-        self._descriptors = descriptors
+        self._descriptors, self._mappings = descriptors, mappings
         self._is_counted = those(counted)
         self._is_somewhere = np.array([file is not None and bool(file.device) for file in self.known])
         self._is_on_disk = np.array([file is not None and file.device in devices for file in self.known])
@@ -117,6 +127,10 @@ class CallFiles:
         written, outputs = self._numbers(calls, *calls.of_outputs())
         is_output = TRANSFERRING[calls.name] & (self._rank[written] > self._rank[number])
         number = np.where(is_output, written, number)
+        (rows,) = np.nonzero(calls.name == CODES[SYNC_MAPPED])
+        if rows.size:
+            asked = (calls.process[rows], calls.arguments[0][rows], calls.start_ns[rows])
+            number[rows] = self._mappings.numbers(*asked)
         is_sync = SYNCING[calls.name]
         # nothing else can be synced: a copy of a descriptor was missed where the program began
         number[is_sync & (calls.result >= 0) & (number > 0) & ~self._is_somewhere[number]] = 0

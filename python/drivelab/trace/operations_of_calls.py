@@ -16,6 +16,7 @@ from drivelab.model.system_calls import (
     ENTER_RING,
     MAKES_DURABLE,
     MAKES_SYNCED,
+    MAP,
     RING_OPERATIONS,
     SUBMIT_AIO,
 )
@@ -35,6 +36,7 @@ from drivelab.trace.call_columns import (
 from drivelab.trace.descriptors import Descriptors, starts_of
 from drivelab.trace.file_positions import NAMING, FilePositions, first_seen, plain_path, sizes_at_first
 from drivelab.trace.files_of_calls import LEFT_OUT, TOUCHED, CallFiles, File, FoundFiles
+from drivelab.trace.mappings import Mappings
 from drivelab.trace.operations_of import DURABLE_WRITE, READ, SYNC, WRITE
 from drivelab.trace.submissions import calls_of_requests, rows_of_submissions
 
@@ -144,8 +146,10 @@ def operations_of_calls(
         every = {**processes} | {one: processes.get(one, one) for one in pc.unique(calls["thread"]).to_pylist()}
         asked = calls_of_requests(requests, table.named(ENTER_RING), every)
         tables.append(CallTable(asked, {name: number for number, name in RING_OPERATIONS.items()}, every))
-    starts = starts_of(forks, processes) if forks is not None else ()
-    found = CallFiles(seen, Descriptors(seen, table.changes(), starts), devices, counted)
+    starts = tuple(starts_of(forks, processes)) if forks is not None else ()
+    descriptors = Descriptors(seen, table.changes(), starts)
+    mappings = Mappings(seen, descriptors, table.rows(MAP), starts)
+    found = CallFiles(seen, descriptors, mappings, devices, counted)
     of_calls = [[found.find(batch) for batch in one.batches(_ROWS_AT_ONCE)] for one in tables]
     positions = FilePositions(found.known, _sizes(table, of_calls[0], found.known))
     pieces = [

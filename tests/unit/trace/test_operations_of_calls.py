@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from drivelab.model.system_calls import FILE_UNKNOWN, RING_FILE, call_numbers
+from drivelab.model.system_calls import FILE_UNKNOWN, MAPPED_BEFORE, RING_FILE, call_numbers
 from drivelab.run.following.seen_file import SeenFile, seen_file
 from drivelab.trace.call_columns import AWAKE, SLEEP_UNKNOWN, SLEPT
 from drivelab.trace.operations_of_calls import FollowedCalls, operations_of_calls, with_submissions
@@ -75,6 +75,41 @@ def test_sync_counts_whatever_file_is_open() -> None:
     assert found.calls["file"].to_pylist() == ["", ""]
     assert found.operations["operation"].to_pylist() == [3, 3]
     assert found.left_out == {}
+
+
+def test_what_is_read_from_a_pipe_is_no_file_and_what_came_before_and_after_is_one() -> None:
+    calls = [call("read", 3, 0, 8), call("close", 3, 20), call("pipe2", 4 << 32 | 3, 40)]
+    calls += [call("read", 3, 100, 8), call("write", 4, 120, 8), call("close", 3, 140), call("openat", -100, 160, 3)]
+    calls += [call("read", 3, 200, 8)]
+    pipes = [seen(descriptor, "pipe2:", 50, "") for descriptor in (3, 4)]
+    for pipe in pipes:
+        pipe.is_told = True
+    found = counted(calls, seen(3, "/a", 5), *pipes, seen(3, "/b", 180))
+    assert found.calls["file"].to_pylist() == ["/a", "/b"]
+    assert found.left_out == {"calls on sockets, pipes and the like": 2}
+
+
+def test_a_mapping_is_synced_by_the_name_of_its_file() -> None:
+    before = seen(MAPPED_BEFORE, "/before", 0)
+    before.address, before.mapped_bytes = 0x1000, 0x1000
+    calls = [call("msync", 0x1000, 0), call("msync", 0x2000, 20)]
+    calls += [call("mmap", 3, 100, 0x2000, argument_1=0x2000), call("msync", 0x3FFF, 120), call("msync", 0x4000, 140)]
+    # another file in its place, one on another disk, and what could not be mapped
+    calls += [call("mmap", 4, 200, 0x3000, argument_1=0x1000), call("msync", 0x2000, 220), call("msync", 0x3000, 240)]
+    calls += [call("mmap", 5, 300, 0x8000, argument_1=0x1000), call("msync", 0x8000, 320)]
+    calls += [call("mmap", 4, 400, -12, argument_1=0x1000), call("msync", 0x2000, 420)]
+    found = counted(calls, before, seen(3, "/a", 50), seen(4, "/b", 50), seen(5, "/x", 50, "8:16"))
+    assert found.calls["file"].to_pylist() == ["/before", "", "/a", "", "/a", "/b", "/a"]
+    assert found.left_out == {"calls on files elsewhere": 1}
+
+
+def test_a_child_has_the_mappings_of_its_parent_at_its_start() -> None:
+    calls = [call("mmap", 3, 0, 0x2000, argument_1=0x1000), call("mmap", 4, 200, 0x2000, argument_1=0x1000)]
+    calls += [call("msync", 0x2000, 300), call("msync", 0x2000, 320, thread=50)]
+    forks = pa.table({"parent": [THREAD], "child": [50], "time_ns": [100], "flags": [0]})
+    files = (seen(3, "/a", 0), seen(4, "/b", 0))
+    found = operations_of_calls(pa.Table.from_pylist(calls), NUMBERS, files, DISK, {THREAD: PROCESS}, forks=forks)
+    assert found.calls["file"].to_pylist() == ["/b", "/a"]
 
 
 READ, WRITE = 0, 1

@@ -36,6 +36,7 @@ pub(super) enum Function {
     Thread = 14,
     ThreadName = 16,
     Task = 35,
+    ReadProgram = 112,
     ReadKernel = 113,
     ReadProgramText = 114,
     Reserve = 131,
@@ -59,6 +60,8 @@ pub(super) enum Label {
     Lost,
     Full,
     Outside,
+    IsAsked,
+    PairIsTold,
     PathIsLoaded,
     Out,
 }

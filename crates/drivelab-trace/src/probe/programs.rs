@@ -9,25 +9,27 @@ use super::assembler::{Assembler, KEY, Label, When};
 use super::host;
 use super::kernel::Map;
 use super::{
-    CALLS_MAX, IN_CALL, IN_CALL_OF_PATH, LOST, Maps, Named, OF_32_BITS, OUTSIDE, Open, PATH_BYTES, Record,
-    SLEEPS_UNTOLD, UNBEGUN, UNFOLLOWED, UNKNOWN,
+    CALLS_MAX, IN_CALL, IN_CALL_OF_MAPPING, IN_CALL_OF_PAIR, IN_CALL_OF_PATH, LOST, Maps, Named, OF_32_BITS,
+    OUTSIDE, Open, PATH_BYTES, Record, SLEEPS_UNTOLD, UNBEGUN, UNFOLLOWED, UNKNOWN,
 };
 use crate::calls::ARGUMENTS;
 
-/// Where `struct pt_regs` holds the arguments of a call that are kept, and its number.
+/// Where `struct pt_regs` holds the arguments of a call that are kept, the one between them, and its number.
 #[cfg(target_arch = "x86_64")]
-const REGISTERS: ([i16; ARGUMENTS], i16) = ([112, 104, 96, 56, 64], 120);
+const REGISTERS: ([i16; ARGUMENTS], i16, i16) = ([112, 104, 96, 56, 64], 72, 120);
 #[cfg(target_arch = "aarch64")]
-const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24, 40], 280);
+const REGISTERS: ([i16; ARGUMENTS], i16, i16) = ([0, 8, 16, 24, 40], 32, 280);
 // elsewhere the numbers of calls are not known, either
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const REGISTERS: ([i16; ARGUMENTS], i16) = ([0, 8, 16, 24, 40], 0);
+const REGISTERS: ([i16; ARGUMENTS], i16, i16) = ([0, 8, 16, 24, 40], 32, 0);
 // of a call that begins: its registers are copied to the stack in one piece
 const COPIED_BYTES: i16 = 64;
 const STACK: i16 = -8 - COPIED_BYTES;
 // what a thread is doing, while something else is looked for
 const STATE: i16 = STACK - 8;
 const NO_WAKEUP: i32 = 1;
+/// Memory that is mapped is that of no file.
+const MAP_ANONYMOUS: i32 = 0x20;
 /// Instead of a call's number: the record tells of a thread that was started, of the name of one that ends, or of the
 /// path that a call was given.
 pub(super) const STARTED: u32 = u32::MAX;
@@ -80,16 +82,22 @@ pub(super) fn enter(maps: &Maps, sleeps: Option<i16>) -> Vec<u64> {
         program.jump(When::Differs, R1, 0, Label::Out);
     }
     program.store(Four, R8, offset_of!(Open, number) as i16, R7);
-    program.load(Eight, R1, R10, STATE).store(Four, R8, offset_of!(Open, state) as i16, R1);
+    program.store_number(Four, R8, offset_of!(Open, state) as i16, OUTSIDE);
     let first = REGISTERS.0.into_iter().min().unwrap_or(0);
     program.load(Eight, R3, R6, 0).set_place(R3, R3, first).set_place(R1, R10, STACK);
     program.set_number(R2, COPIED_BYTES.into()).call(Of::ReadKernel);
     for (at, place) in REGISTERS.0.into_iter().enumerate() {
         program.load(Eight, R1, R10, STACK + place - first).store(Eight, R8, argument(at), R1);
     }
+    program.load(Eight, R1, R10, STATE).jump(When::Differs, R1, IN_CALL_OF_MAPPING, Label::IsAsked);
+    program.load(Eight, R1, R8, argument(3)).and_number(R1, MAP_ANONYMOUS);
+    program.jump(When::Differs, R1, 0, Label::Out);
+    program.load(Eight, R1, R10, STACK + REGISTERS.1 - first).store(Eight, R8, argument(0), R1);
+    program.label(Label::IsAsked);
     if let Some(place) = sleeps {
         load_sleeps(program, place).store(Eight, R8, offset_of!(Open, sleeps) as i16, R1);
     }
+    program.load(Eight, R1, R10, STATE).store(Four, R8, offset_of!(Open, state) as i16, R1);
     program.call(Of::Time).store(Eight, R8, offset_of!(Open, start_ns) as i16, R0).finish()
 }
 
@@ -130,6 +138,7 @@ pub(super) fn exit(maps: &Maps, sleeps: Option<i16>) -> Vec<u64> {
         program.load(Eight, R1, R8, argument(at)).store(Eight, R7, argument(at), R1);
     }
     program.load(Eight, R1, R6, 8).store(Eight, R7, offset_of!(Record, result) as i16, R1);
+    tell_pair(program);
     tell_thread(program);
     program.load(Four, R1, R8, offset_of!(Open, number) as i16);
     program.store(Four, R7, offset_of!(Record, number) as i16, R1);
@@ -139,7 +148,7 @@ pub(super) fn exit(maps: &Maps, sleeps: Option<i16>) -> Vec<u64> {
     tell_path(program, maps);
     submit(program, maps);
     // the thread may have been in a call when it was first followed
-    program.label(Label::Unknown).load(Eight, R3, R6, 0).set_place(R3, R3, REGISTERS.1);
+    program.label(Label::Unknown).load(Eight, R3, R6, 0).set_place(R3, R3, REGISTERS.2);
     program
         .store_number(Eight, R10, STACK, 0)
         .set_place(R1, R10, STACK)
@@ -166,11 +175,19 @@ fn tell_sleeps(program: &mut Assembler, sleeps: Option<i16>) {
     }
 }
 
+/// Where the call that returns gave two descriptors, they take the place of its first argument in the record at `R7`.
+fn tell_pair(program: &mut Assembler) {
+    program.load(Eight, R1, R10, STATE).jump(When::Differs, R1, IN_CALL_OF_PAIR, Label::PairIsTold);
+    program.set_place(R1, R7, argument(0)).set_number(R2, 8).load(Eight, R3, R8, argument(0));
+    program.call(Of::ReadProgram).label(Label::PairIsTold);
+}
+
 /// Goes on where the call that returns was given a path and has not failed: a record of the path is at `R7`. By now the
 /// kernel has read it, so that it is in memory; where there is no room for it, only the path is missing.
 fn tell_path(program: &mut Assembler, maps: &Maps) {
     let [of_first, _] = IN_CALL_OF_PATH;
     program.load(Eight, R1, R10, STATE).jump(When::Equal, R1, IN_CALL, Label::Out);
+    program.jump(When::NotBelow, R1, IN_CALL_OF_PAIR, Label::Out);
     program.load(Eight, R1, R6, 8).jump(When::Negative, R1, 0, Label::Out);
     reserve_bytes(program, maps, size_of::<Named>(), Label::Out);
     program.load(Eight, R1, R8, offset_of!(Open, start_ns) as i16);

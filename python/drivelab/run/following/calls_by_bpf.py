@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from drivelab._engine import CallProbe
-from drivelab.model.system_calls import PATHS_AT
+from drivelab.model.system_calls import MAP, PATHS_AT, PIPES
 from drivelab.run.following.processes import threads_of
 from drivelab.run.following.recorded_calls import RecordedCalls
 from drivelab.run.tracing.source import ROOM_BYTES, buffer_bytes
@@ -77,6 +77,8 @@ def traced_by_bpf(pids: Sequence[int], numbers: Mapping[str, int]) -> Iterator[B
             probe = CallProbe(
                 list(numbers.values()),
                 of_paths=[[number for name, number in numbers.items() if PATHS_AT.get(name) == at] for at in (0, 1)],
+                of_pairs=[numbers[name] for name in PIPES if name in numbers],
+                of_mappings=[numbers[name] for name in (MAP,) if name in numbers],
                 fork_format=(root / _FORK).read_text(),
                 exec_format=(root / _EXEC).read_text(),
                 buffer_bytes=buffer_bytes(os.cpu_count() or 1),

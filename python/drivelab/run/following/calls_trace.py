@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from drivelab.model.errors import DrivelabError
-from drivelab.model.system_calls import call_numbers
+from drivelab.model.system_calls import OF_BPF, call_numbers
 from drivelab.run.following.calls_by_bpf import traced_by_bpf
 from drivelab.run.following.calls_by_events import traced_by_events
 from drivelab.run.following.recorded_calls import CallsTrace
@@ -49,7 +49,8 @@ def calls_traced(pids: Sequence[int], disk: TracedDisk) -> Iterator[CallsTrace]:
         try:
             trace: CallsTrace = stack.enter_context(traced_by_bpf(pids, numbers))
         except TraceUnavailableError as unavailable:
-            trace = _by_events(stack, pids, disk, list(numbers.values()), str(unavailable))
+            told = [number for name, number in numbers.items() if name not in OF_BPF]
+            trace = _by_events(stack, pids, disk, told, str(unavailable))
         yield trace
 
 

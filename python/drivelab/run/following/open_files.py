@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from drivelab.run.following.mapped_files import mapped_files
 from drivelab.run.following.opened_files import directory_of
 from drivelab.run.following.processes import link_of, name_of, open_links, status_number, threads_of
 from drivelab.run.following.ring_files import RingFiles
@@ -42,6 +43,7 @@ class OpenFiles:
         self.directories: dict[int, str | None] = {}
         self._current: dict[tuple[int, int], SeenFile] = {}
         self._in_rings = RingFiles()
+        self._mapped: list[SeenFile] = []
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run, name="drivelab-files", daemon=True)
 
@@ -49,6 +51,8 @@ class OpenFiles:
         """Look once, and then again and again."""
         self.look()
         self.directories = {process: directory_of(process) for process in set(self.processes.values())}
+        now_ns = time.monotonic_ns()
+        self._mapped = [file for process in self.directories for file in mapped_files(process, now_ns)]
         self._thread.start()
 
     def end(self) -> None:
@@ -85,8 +89,8 @@ class OpenFiles:
 
     @property
     def all_seen(self) -> tuple[SeenFile, ...]:
-        """Everything that was seen, and what rings know by numbers of their own."""
-        return (*self.seen, *self._in_rings.certain(self.seen))
+        """Everything that was seen, what rings know by numbers of their own, and what was mapped at the beginning."""
+        return (*self.seen, *self._in_rings.certain(self.seen), *self._mapped)
 
     def now(self, process: int, descriptor: int) -> SeenFile | None:
         """What a descriptor stood for when it was looked at last."""

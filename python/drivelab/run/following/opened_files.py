@@ -21,11 +21,12 @@ from drivelab.model.system_calls import (
     LEAVE_DIRECTORY,
     NO_FILES,
     OPENS,
+    PIPES,
 )
 from drivelab.run.following.recorded_calls import RecordedCalls
 from drivelab.run.following.seen_file import SeenFile, device_of, look_at
 from drivelab.trace.call_columns import CallTable
-from drivelab.trace.descriptors import Descriptors, Start, starts_of
+from drivelab.trace.descriptors import Descriptors, Start, pair_of, starts_of
 from drivelab.trace.file_positions import plain_path
 
 _PROC = Path("/proc")
@@ -53,7 +54,7 @@ def opened_files(
     seen: Sequence[SeenFile],
     ended_ns: int,
 ) -> list[SeenFile]:
-    """What calls opened, in the order in which they did; sockets and the like, too, which are no files.
+    """What calls opened, in the order in which they did; sockets, pipes and the like, too, which are no files.
 
     Parameters
     ----------
@@ -84,7 +85,10 @@ def opened_files(
             continue
         process, call = event["process"], event["call"]
         if call in NO_FILES:
-            found.append(_no_file(event))
+            found.append(_no_file(event, event["result"]))
+            continue
+        if call in PIPES:
+            found += [_no_file(event, descriptor) for descriptor in pair_of(event)]
             continue
         path = recorded.paths.get((event["thread"], event["start_ns"]), "")
         base = where.get(process)
@@ -106,7 +110,7 @@ def opened_files(
 def _in_order(
     recorded: RecordedCalls, numbers: Mapping[str, int], processes: Mapping[int, int]
 ) -> Iterator[Start | dict[str, Any]]:
-    told = (*OPENS, *NO_FILES, CHANGE_DIRECTORY, CHANGE_TO_DESCRIPTOR, *LEAVE_DIRECTORY)
+    told = (*OPENS, *NO_FILES, *PIPES, CHANGE_DIRECTORY, CHANGE_TO_DESCRIPTOR, *LEAVE_DIRECTORY)
     names = {numbers[name]: name for name in told if name in numbers}
     wanted = pc.is_in(recorded.calls["number"].cast(pa.int64()), pa.array(list(names), pa.int64()))
     rows = recorded.calls.filter(pc.and_(wanted, pc.greater_equal(recorded.calls["result"], 0))).to_pylist()
@@ -125,8 +129,8 @@ def _is_below(row: Mapping[str, Any], path: str) -> bool:
     return is_relative and row["argument_0"] % _WORD != _OF_PROCESS % _WORD
 
 
-def _no_file(row: Mapping[str, Any]) -> SeenFile:
-    process, descriptor, opened_ns = row["process"], row["result"], row["end_ns"]
+def _no_file(row: Mapping[str, Any], descriptor: int) -> SeenFile:
+    process, opened_ns = row["process"], row["end_ns"]
     return SeenFile(process, descriptor, f"{row['call']}:", "", False, False, opened_ns, opened_ns, is_told=True)
 
 

@@ -45,6 +45,8 @@ class SeenFile:
         Its number in its file system.
     sized_ns : int
         When `size_bytes` was so; else when it was seen first.
+    address, mapped_bytes : int
+        Where in the memory of its process it was mapped before that was followed, which is no descriptor; else 0.
     is_synced : bool
         Whether each write makes its times durable, too (O_SYNC).
     is_told : bool
@@ -69,6 +71,8 @@ class SeenFile:
     sized_ns: int = -1
     is_told: bool = False
     is_synced: bool = False
+    address: int = 0
+    mapped_bytes: int = 0
 
     def __post_init__(self) -> None:
         if self.sized_ns < 0:
