@@ -16,7 +16,7 @@ from simulated_fleet import Fleet, Slowdown
 
 from drivelab.analyse.fleet import judge_fleet
 from drivelab.cli.main import run
-from drivelab.model.fleet import FleetAnswer
+from drivelab.model.fleet import FleetAnswer, HostSeries
 from drivelab.report.terminal.fleet import fleet_lines
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "fleet"
@@ -156,6 +156,44 @@ def test_drives_that_stopped_reporting_are_in_the_first_sentence() -> None:
     slow = Fleet(dates=1, slowdowns=[Slowdown("h2", "disk1", 2.0)]).made(1)
     slow[4].latency[300:, 2] = np.nan
     assert ". disk3 of h5 stopped reporting at" in " ".join(fleet_lines(judge_fleet(slow), {}, plain=True)[:4])
+
+
+def test_a_slow_drive_that_stopped_reporting_is_slow_until_its_last_sample() -> None:
+    hosts = Fleet(dates=1, slowdowns=[Slowdown("h2", "disk1", 4.0, 0.25)]).made(1)
+    hosts[1].latency[400:, 0] = np.nan
+    lines = fleet_lines(judge_fleet(hosts), {}, plain=True)
+    (row,) = (line for line in lines if line.split()[:2] == ["disk1", "h2"])
+    assert "2023-11-20 13:45  14:39 (silent)  " in row
+    assert max(map(len, lines)) <= 80
+
+
+def of_two_kinds(fleet: Fleet, ratio: float) -> list[HostSeries]:
+    """The same with every other host of hardware that takes so many times as long."""
+    return [
+        replace(host, latency=host.latency * ratio) if number % 2 else host for number, host in enumerate(fleet.made(1))
+    ]
+
+
+def test_hosts_of_two_kinds_are_told_and_a_slow_one_is_named() -> None:
+    fleet = Fleet(drives=6, dates=1, hours=12.0, step_s=60, slowdowns=[Slowdown("h6", "", 3.0, 0.5)])
+    told = " ".join(line.strip() for line in fleet_lines(judge_fleet(of_two_kinds(fleet, 7.5)), {}, plain=True))
+    assert told.startswith("Host h6 as a whole is slow: 3.")
+    assert "- hosts of model fast are of 2 kinds by what they take, and each is compared with its own: h1, h3," in told
+    kinds = "h1, h3, h5, h7 (1.00x); "
+    assert f"{kinds}h2, h4, h6, h8 (7." in told
+
+
+def test_hosts_that_cannot_be_judged_for_want_of_models_are_in_the_first_sentence() -> None:
+    for slowdowns, before in (([], "compared; whether"), ([Slowdown("h2", "disk1", 2.0)], "of data). Whether")):
+        hosts = Fleet(hosts=6, dates=1, slowdowns=slowdowns).made(1)
+        for number, host in enumerate(hosts):
+            host.latency[:] *= 2**number
+        told = " ".join(fleet_lines(judge_fleet(hosts), {}, plain=True))
+        assert (
+            f"{before} h1, h2, h3 and 3 more are slow as a whole cannot be told: they differ too much from each other: "
+            "tell their models in a column 'model'." in told
+        )
+        assert "a host from" not in told
 
 
 def test_times_that_may_be_read_otherwise_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ from drivelab.analyse.fleet_elsewhere import (
 )
 from drivelab.analyse.fleet_excess import PEERS_MIN, logarithm
 from drivelab.analyse.fleet_judged import Found, Group, always_slow, beside_peers, judged, unjudged_one
+from drivelab.analyse.fleet_kinds import by_level, host_kinds
 from drivelab.analyse.fleet_usual import dates_of, less_usual, median_of_columns
 from drivelab.analyse.fleet_windows import ALARMS_PER_1000_DATES, usual_step_s
 from drivelab.model.fleet import FleetAnswer, HostSeries, SilentDrive, SlowOne, Unjudged
@@ -38,6 +39,8 @@ _OTHER_KIND = math.log(1.25)
 _HOST_RATIO_MIN = 1.25
 # a host may be slow on most dates: usual is what it shows on the best of the others
 _HOST_USUAL = 0.1
+# who would have to take so many times as long to be found has no peers
+_FOUND_FROM_MAX = 2.0
 # a drive is silent where its host has samples for so much longer
 _SILENT_S, _SILENT_STEPS = 600, 20
 # what came of drives, and of whole hosts
@@ -81,6 +84,7 @@ def judge_fleet(hosts: Sequence[HostSeries]) -> FleetAnswer:
         unjudged=tuple(one for found in drives for one in found.unjudged),
         hosts_unjudged=tuple(one for found in wholes for one in found.unjudged),
         silent=tuple(_silent(hosts)),
+        host_kinds=tuple(kinds for found in (*wholes, *drives) for kinds in found.kinds),
         has_load=all(np.isfinite(logarithm(host.throughput)).any() for host in hosts),
         least_ratios={"drives": _least_ratios(drives), "hosts": _least_ratios(wholes)},
     )
@@ -228,7 +232,7 @@ def _judge_drives(pool: list[Group], all_dates: int) -> Found:
         apart = max(int((usual > _OTHER_KIND).sum()), int((usual < -_OTHER_KIND).sum()))
         if apart > max(1, _OTHER_KIND_SHARE * len(usual)):
             why = f"{apart} of {len(usual)} differ from the others all the time: tell their models in a column 'model'"
-            unjudged += [unjudged_one(group.series, column, why) for column in range(len(usual))]
+            unjudged += [unjudged_one(group.series, column, why, lacks_model=True) for column in range(len(usual))]
             mixed.append(group.series)
         else:
             kept.append(group)
@@ -242,11 +246,30 @@ def _judge_drives(pool: list[Group], all_dates: int) -> Found:
 
 def _judge_hosts(pool: list[Group], all_dates: int) -> Found:
     """Hosts differ by their hardware: each by what it usually shows, where there are dates enough to know it."""
-    raw = beside_peers(pool)
+    pool = [Group.of(one) for group in pool for one in by_level(group.series)]
+    # what load does is another thing for each kind
+    raw = [beside for group in pool for beside in beside_peers([group])]
     dates = list(zip(raw, (group.dates for group in pool), strict=True))
     usual = less_usual(dates, is_bounded=False, quantile=_HOST_USUAL)
     found = judged(pool, usual, usual, all_dates, _HOST_RATIO_MIN)
+    if found.limits and min(limit.odd for limit in found.limits) > math.log(_FOUND_FROM_MAX):
+        return _too_different(pool, found)
     always = always_slow(pool, raw, found.limits)
     slow = {(one.host, one.drive) for one in found.slow}
     is_known = any(len(group.dates.days) > 1 for group in pool)
-    return replace(found, always=tuple(one for one in always if is_known and (one.host, one.drive) not in slow))
+    always = (one for one in always if is_known and (one.host, one.drive) not in slow)
+    kinds = (host_kinds([group.series for group in pool]),) if len(pool) > 1 else ()
+    return replace(found, always=tuple(always), kinds=kinds)
+
+
+def _too_different(pool: Sequence[Group], found: Found) -> Found:
+    """What is left to say where peers differ so much that hardly any slowdown would show beside that."""
+    told = {(one.host, one.drive) for one in (*found.slow, *found.odd)}
+    why = "they differ too much from each other: tell their models in a column 'model'"
+    unjudged = tuple(
+        unjudged_one(group.series, column, why, lacks_model=True)
+        for group in pool
+        for column in range(len(group.series.drives))
+        if group.series.place(column) not in told
+    )
+    return replace(found, unjudged=unjudged, limits=())

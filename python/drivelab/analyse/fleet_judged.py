@@ -22,7 +22,7 @@ from drivelab.analyse.fleet_windows import (
     thresholds,
     usual_step_s,
 )
-from drivelab.model.fleet import HostSeries, Singles, SlowOne, Span, Unjudged
+from drivelab.model.fleet import HostKinds, HostSeries, Singles, SlowOne, Span, Unjudged
 
 Flags = npt.NDArray[np.bool_]
 _ALWAYS_SHARE = 0.6
@@ -64,6 +64,7 @@ class Found:
     unjudged: tuple[Unjudged, ...] = ()
     mixed: tuple[HostSeries, ...] = ()
     limits: tuple[Threshold, ...] = ()
+    kinds: tuple[HostKinds, ...] = ()
 
 
 def beside_peers(pool: Sequence[Group]) -> list[Singles]:
@@ -72,9 +73,9 @@ def beside_peers(pool: Sequence[Group]) -> list[Singles]:
     return [group.latency - curve.due(group.load, group.load_above) for group in pool]
 
 
-def unjudged_one(series: HostSeries, column: int, why: str) -> Unjudged:
+def unjudged_one(series: HostSeries, column: int, why: str, *, lacks_model: bool = False) -> Unjudged:
     """A drive, or a whole host, of which nothing can be said."""
-    return Unjudged(series.cluster, *series.place(column), why)
+    return Unjudged(series.cluster, *series.place(column), why, lacks_model)
 
 
 def judged(

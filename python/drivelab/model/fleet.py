@@ -199,12 +199,35 @@ class Unjudged:
         Which one; of a whole host the drive is empty.
     why : str
         What there is too little of.
+    lacks_model : bool
+        Whether it is because nothing tells which of them are alike.
     """
 
     cluster: str
     host: str
     drive: str
     why: str
+    lacks_model: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostKinds:
+    """Hosts that are plainly of several kinds, which nothing but their latencies tells: each has its kind for peers.
+
+    Attributes
+    ----------
+    cluster, role : str
+        Where they stand, and the role that they share.
+    hosts : tuple of tuple of str
+        Those of each kind, the fastest kind first.
+    ratios : tuple of float
+        What each kind takes over what the first one takes.
+    """
+
+    cluster: str
+    role: str
+    hosts: tuple[tuple[str, ...], ...]
+    ratios: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +340,8 @@ class FleetAnswer:
         Drives that have too few peers or samples; hosts likewise.
     silent : tuple of SilentDrive
         Drives that stopped to have samples while their hosts had more.
+    host_kinds : tuple of HostKinds
+        Where hosts, or drives of hosts that have few, were compared with those of their kind alone.
     has_load : bool
         Whether throughput is told of every host: otherwise a busy drive looks slow.
     least_ratios : mapping of str to mapping of str to float
@@ -339,6 +364,7 @@ class FleetAnswer:
     unjudged: tuple[Unjudged, ...]
     hosts_unjudged: tuple[Unjudged, ...]
     silent: tuple[SilentDrive, ...]
+    host_kinds: tuple[HostKinds, ...]
     has_load: bool
     least_ratios: Mapping[str, Mapping[str, float]]
 

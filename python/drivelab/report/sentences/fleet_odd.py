@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from drivelab.model.fleet import CommonChange, FleetAnswer, SilentDrive, SlowOne, Unjudged
 from drivelab.model.names import in_number, some_in_words
 from drivelab.model.units import format_percent, format_wait_ns
+from drivelab.report.parts_of_text import capitalised
 
 
 def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
@@ -20,10 +21,10 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
     has_cluster : bool
         Whether a host is named with its cluster.
     """
-    stopped = list(_stopped(answer, has_cluster=has_cluster))
+    untold, stopped = list(_untold(answer)), list(_stopped(answer, has_cluster=has_cluster))
     if not (answer.judged_drive_count or answer.hosts or answer.changes):
         first = answer.unjudged[0].why if answer.unjudged else "no samples"
-        return "; ".join([f"No drive can be judged: {first}", *stopped]) + "."
+        return "; ".join([f"No drive can be judged: {first}", *untold, *stopped]) + "."
     told = []
     for has_recovered in (False, True):
         told += [_change_words(answer, one) for one in answer.changes if one.is_still_slow != has_recovered]
@@ -31,14 +32,14 @@ def answer_sentence(answer: FleetAnswer, *, has_cluster: bool = False) -> str:
         told.append(_hosts_words(answer, has_recovered, has_cluster=has_cluster))
     told = [words for words in told if words]
     if answer.drives or answer.hosts:
-        return ". ".join([*told, *stopped]) + "."
+        return ". ".join([*told, *map(capitalised, untold), *stopped]) + "."
     drives, were = (in_number(answer.drive_count, word) for word in ("drive", "were"))
     judged = f"{answer.judged_drive_count:,} of " if answer.unjudged else "all "
     which = "No other drive" if told else "No drive"
     unexplained = _unexplained_words(answer, has_cluster=has_cluster)
     none = f"{which} {unexplained or 'stays slower than its peers'}: "
     none += f"{judged}{answer.drive_count:,} {drives} {were} compared"
-    return ". ".join([*told, "; ".join([none, *stopped])]) + "."
+    return ". ".join([*told, "; ".join([none, *untold, *stopped])]) + "."
 
 
 def _change_words(answer: FleetAnswer, change: CommonChange) -> str:
@@ -163,6 +164,15 @@ def _lengths_words(one: SlowOne) -> str:
         return most
     number, _, unit = least.partition(" ")
     return f"{number if most.endswith(f' {unit}') and most.count(' ') == 1 else least} to {most}"
+
+
+def _untold(answer: FleetAnswer) -> Iterator[str]:
+    """Which hosts cannot be judged as a whole because nothing tells which of them are alike."""
+    found = [one for one in answer.hosts_unjudged if one.lacks_model]
+    if found:
+        are = in_number(len(found), "are")
+        names = some_in_words([one.host for one in found])
+        yield f"whether {names} {are} slow as a whole cannot be told: {found[0].why}"
 
 
 def _stopped(answer: FleetAnswer, *, has_cluster: bool) -> Iterator[str]:

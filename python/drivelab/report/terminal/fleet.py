@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from drivelab.model.fleet import FleetAnswer, SlowOne, Span
+from drivelab.model.fleet import FleetAnswer, SilentDrive, SlowOne, Span
 from drivelab.model.names import counted, in_number
 from drivelab.model.units import format_percent, format_wait_ns
 from drivelab.report.sentences.fleet_odd import (
@@ -45,7 +45,8 @@ def fleet_lines(
     slow = [*answer.drives, *answer.hosts]
     lines = wrapped(answer_sentence(answer, has_cluster=several), WIDTH, plain)
     if slow:
-        lines += ["", *_table(slow if has_details else slow[:_ROWS_MAX], plain, has_cluster=several)]
+        shown = slow if has_details else slow[:_ROWS_MAX]
+        lines += ["", *_table(shown, answer.silent, plain, has_cluster=several)]
         if len(slow) > _ROWS_MAX and not has_details:
             lines.append(f"and {len(slow) - _ROWS_MAX} more: --details")
     lines.append("")
@@ -56,22 +57,25 @@ def fleet_lines(
     return lines
 
 
-def _table(slow: Sequence[SlowOne], plain: bool, *, has_cluster: bool) -> Iterator[str]:
+def _table(slow: Sequence[SlowOne], silent: Sequence[SilentDrive], plain: bool, *, has_cluster: bool) -> Iterator[str]:
+    stopped = {(one.cluster, one.host, one.drive) for one in silent}
     rows = [("drive", "host", "since (UTC)", "until", "slower by (95 %)", "share", "risk")]
     for one in slow:
         share = "always" if one.share > 0.995 else format_percent(one.share)
         interval = f"{times_words(one.ratio)} ({times_words(one.ratio_low)[:-1]}-{times_words(one.ratio_high)[:-1]})"
         name = host_name(one, has_cluster=has_cluster)
-        rows.append((one.drive or "whole host", name, *_edges(one), interval, share, str(one.risk)))
+        edges = _edges(one, has_stopped=(one.cluster, one.host, one.drive) in stopped)
+        rows.append((one.drive or "whole host", name, *edges, interval, share, str(one.risk)))
     yield from table_lines(rows, plain, left=4)
 
 
-def _edges(one: SlowOne) -> tuple[str, str]:
+def _edges(one: SlowOne, *, has_stopped: bool) -> tuple[str, str]:
     """Begin and end; the year is that of the begin."""
-    until = until_words(one)
-    if one.is_still_slow:
-        return when_words(one.spans[0].since_s), "still"
-    return when_words(one.spans[0].since_s), until.removeprefix(f"{when_words(one.spans[0].since_s)[:5]}")
+    since = when_words(one.spans[0].since_s)
+    if one.is_still_slow and not has_stopped:
+        return since, "still"
+    until = until_words(one).removeprefix(since[:5])
+    return since, f"{until} (silent)" if one.is_still_slow else until
 
 
 def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
@@ -113,9 +117,18 @@ def _remarks(answer: FleetAnswer, notes: Mapping[str, int]) -> Iterator[str]:
     for why, count in Counter(one.why for one in answer.unjudged).most_common(_REASONS_MAX):
         of = _some(list(dict.fromkeys(one.host for one in answer.unjudged if one.why == why)))
         yield f"cannot be judged: {count} {'drive' if count == 1 else 'drives'} of {of}: {why}"
-    if answer.hosts_unjudged:
-        of, why = _some([one.host for one in answer.hosts_unjudged]), answer.hosts_unjudged[0].why
-        yield f"whether a whole host is slow cannot be judged of {of}: {why}"
+    for kinds in answer.host_kinds:
+        told = [
+            f"{_some(hosts)} ({times_words(ratio)})" for hosts, ratio in zip(kinds.hosts, kinds.ratios, strict=True)
+        ]
+        what = f"hosts of model {kinds.role}" if kinds.role else "hosts"
+        yield (
+            f"{what} are of {len(told)} kinds by what they take, and each is compared with its own: {'; '.join(told)}; "
+            "tell their models in a column 'model'"
+        )
+    # those that lack a model are in the first sentence
+    if few := [one for one in answer.hosts_unjudged if not one.lacks_model]:
+        yield f"whether a whole host is slow cannot be judged of {_some([one.host for one in few])}: {few[0].why}"
     for text, count in list(notes.items())[:_REASONS_MAX]:
         yield f"left out ({count:,}): {text}"
     yield (
