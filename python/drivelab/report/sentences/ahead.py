@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from math import comb
 
@@ -55,6 +55,7 @@ def ahead_sentences(groups: Sequence[Workload], names: DriveNames) -> Iterator[s
         undecided = []
     for title, members in groups:
         if not (undecided and _is_undecided(members)):
+            yield from _behind(title, members, names)
             yield _ahead_sentence(title, members, names)
     if undecided:
         yield _undecided(undecided, len(groups), names)
@@ -173,7 +174,6 @@ def _lead(title: str, ours: Sequence[Contest], names: DriveNames) -> str:
 def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
     count, ahead = len(members), _ahead(members)
     best = min(members, key=goodness)
-    told = f", {_numbers(best, names)}" if count == 1 else ""
     if ahead:
         ours = _of_leader(ahead, names)
         looked = Counter(names.best(one) for one in members if not one.is_alike).most_common()
@@ -185,15 +185,16 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
             return f"Which is faster at {name_in(title)} cannot be told: {by}; {_how_sure(ours[0])}"
         lead, why = _lead(title, ours, names), _how_sure(ours[0])
         if count == 1:
-            return f"{lead}{told}; {why}"
+            return f"{lead}, {_numbers(best, names)}; {why}"
         firsts = Counter(map(names.best, ahead))
         against = [f"{name} in {times}" for name, times in firsts.items() if name != names.best(ours[0])]
         where = f"in {of_all(len(ours), count)} combinations{f', {names_in_words(against)}' if against else ''}"
         return f"{lead}; {why} {where}{_unjudged(members)}" if ours[0].is_beyond_noise else f"{lead} {where}; {why}"
     if all(one.is_alike and one.is_beyond_noise is not False for one in members):
-        pair = names_in_words([names.best(best), next(iter(_rivals(best, names)))])
-        where = told or f" in {of_all(count, count)} combinations"
-        return f"{pair} are alike at {name_in(title)}{where}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
+        pair = dict(list(names.by_drive(best.ranked).items())[:2])
+        where = f"at {name_in(title)}"
+        where += f", {_numbers_of(pair)}" if count == 1 else f" in {of_all(count, count)} combinations"
+        return f"{names_in_words([*pair])} are alike {where}; they differ by less than {_ALIKE_PERCENT}\u00a0%"
     drives = {name for one in members for name in names.by_drive(one.ranked)}
     unlike = [one for one in members if not one.is_alike]
     if len(drives) == 2 and len(unlike) >= _ALWAYS_FROM and len(set(map(names.best, unlike))) == 1:
@@ -201,8 +202,30 @@ def _told(title: str, members: Sequence[Contest], names: DriveNames) -> str:
         where = f"in {of_all(len(unlike), count)} combinations, not settled {_by_repeats(members)}"
         return f"{names.best(unlike[0])} looked {_ahead_of(unlike, names)} at {name_in(title)} {where}"
     # the numbers of one combination of several would be those of another order than the next one's
-    where = told or f" {in_any_of(count, 'combination')}"
-    return f"{_level(members, names)} {NOT_APART} {_by_repeats(members)} at {name_in(title)}{where}"
+    level = _level(best, names)
+    is_of_all = count > 1 and len(drives) > _TOLD_RIVALS
+    where = f", {_numbers_of(level)}" if count == 1 else f" {in_any_of(count, 'combination')}"
+    who = "The drives" if is_of_all else _some_of([*level])
+    return f"{who} {NOT_APART} {_by_repeats(members)} at {name_in(title)}{where}"
+
+
+def _behind(title: str, members: Sequence[Contest], names: DriveNames) -> Iterator[str]:
+    """``C is slowest at random reads, 21 % below the median of the others, 141 MB/s against 180 MB/s``.
+
+    It is said of one combination of which none is ahead, where the last is behind all others by more than chance.
+    """
+    if len(members) > 1 or not members[0].is_last_behind or _ahead(members):
+        return
+    *others, (subject, last) = members[0].ranked
+    middle = others[len(others) // 2][1]
+    ratio, is_low = ratio_of(last, middle), last.is_better_when_low
+    if ratio >= TIMES_FROM:
+        far = f"{number_text(ratio, 2)} times {'' if is_low else 'below '}the median of the others"
+    else:
+        share = ratio - 1 if is_low else 1 - 1 / ratio
+        far = f"{100 * share:.0f} % {'above' if is_low else 'below'} the median of the others"
+    values = f"{number_alone(last)} against {number_alone(middle)}"
+    yield f"{names.of(subject)} is slowest at {name_in(title)}, {far}, {values}."
 
 
 def _unjudged(members: Sequence[Contest]) -> str:
@@ -214,11 +237,19 @@ def _unjudged(members: Sequence[Contest]) -> str:
 
 
 def _numbers(contest: Contest, names: DriveNames) -> str:
-    """``100 us against 250 us and 900 us``; what a drive gave in several runs are several numbers."""
-    own = names_in_words(list(map(number_alone, (one for _, one in contest.of_best_drive))))
-    return (
-        f"{own} against {names_in_words([number_alone(one) for of in _rivals(contest, names).values() for one in of])}"
-    )
+    """``100 us against 250 us and 900 us``, of the first and whom it is told beside."""
+    return _numbers_of({names.best(contest): [one for _, one in contest.of_best_drive]} | _rivals(contest, names))
+
+
+def _numbers_of(drives: Mapping[str, Sequence[Observation]]) -> str:
+    """``100 us against 250 us and 900 us``; what a drive gave in several runs are several numbers.
+
+    Of more than are named the ends: ``100 to 130 us``.
+    """
+    own, *others = ([number_alone(one) for one in of] for of in drives.values())
+    if len(drives) > _NAMES_MAX:
+        return " to ".join(dict.fromkeys([own[0], others[-1][-1]]))
+    return f"{names_in_words(own)} against {names_in_words([one for of in others for one in of])}"
 
 
 def _rivals(contest: Contest, names: DriveNames) -> dict[str, list[Observation]]:
@@ -250,23 +281,21 @@ def _change(least: float, most: float) -> str:
     return f"{' to '.join(dict.fromkeys(ends))} {'times as fast as' if is_times else '% faster than'}"
 
 
-def _level(members: Sequence[Contest], names: DriveNames) -> str:
-    """The drives of which none is ahead: in one combination the first and those that are level with it."""
-    best = min(members, key=goodness)
-    drives = {name for one in members for name in names.by_drive(one.ranked)}
-    if len(members) > 1 and len(drives) > _TOLD_RIVALS:
-        return "The drives"
-    others = names.by_drive(
-        [
-            each
-            for each in best.of_other_drives
-            if any(observations_apart(mine, each[1]) is False for _, mine in best.of_best_drive)
-        ]
-        or best.of_other_drives[:1]
-    )
-    level = [names.best(best), *others]
-    more = [f"{len(level) - _NAMES_MAX} more"] if len(level) > _NAMES_MAX else []
-    return names_in_words([*level[:_NAMES_MAX], *more])
+def _level(best: Contest, names: DriveNames) -> dict[str, list[Observation]]:
+    """The drives of which none is ahead in a combination: the first and those that are level with it."""
+    level = [
+        each
+        for each in best.of_other_drives
+        if any(observations_apart(mine, each[1]) is False for _, mine in best.of_best_drive)
+    ]
+    others = names.by_drive(level or best.of_other_drives[:1])
+    return {names.best(best): [one for _, one in best.of_best_drive]} | others
+
+
+def _some_of(names: Sequence[str]) -> str:
+    """The first of many, and how many more there are."""
+    more = [f"{len(names) - _NAMES_MAX} more"] if len(names) > _NAMES_MAX else []
+    return names_in_words([*names[:_NAMES_MAX], *more])
 
 
 def _by_repeats(members: Sequence[Contest]) -> str:

@@ -35,6 +35,8 @@ class Contest:
         The same for subjects that are one drive in several runs; a subject without one is a drive of its own.
     is_chance : bool
         Whether it is one of so many that some lie as far apart by chance (`without_chance`).
+    is_last_behind : bool
+        Whether the last of three or more is apart from all others by more than chance (`without_chance`).
     """
 
     title: str
@@ -44,6 +46,7 @@ class Contest:
     left_out: tuple[Subject, ...] = ()
     identities: Mapping[Subject, tuple[str, ...]] = field(default_factory=dict)
     is_chance: bool = False
+    is_last_behind: bool = False
 
     @property
     def of_best_drive(self) -> tuple[tuple[Subject, Observation], ...]:
@@ -110,10 +113,16 @@ def durable_first(groups: Sequence[Workload]) -> list[Workload]:
 
 def without_chance(contests: Sequence[Contest]) -> list[Contest]:
     """The contests of one run; those that lie apart and are no more than what so many give by chance are marked."""
-    found = firsts_apart([[(one.estimate, one.trial_count) for _, one in contest.ranked] for contest in contests])
+    rankings = [[(one.estimate, one.trial_count) for _, one in contest.ranked] for contest in contests]
+    found, lasts = firsts_apart(rankings), firsts_apart([ranking[::-1] for ranking in rankings])
     return [
-        replace(contest, is_chance=is_first is False and bool(contest.is_beyond_noise))
-        for contest, is_first in zip(contests, found, strict=True)
+        replace(
+            contest,
+            is_chance=is_first is False and bool(contest.is_beyond_noise),
+            # of two the last is behind where the first is ahead
+            is_last_behind=bool(is_last) and len(contest.ranked) > 2,
+        )
+        for contest, is_first, is_last in zip(contests, found, lasts, strict=True)
     ]
 
 

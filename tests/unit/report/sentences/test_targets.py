@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -267,3 +268,56 @@ def test_numbers_whose_ranges_lie_apart_are_counted_and_held_against_chance(apar
     sentence = first(*rows)
     assert f"{apart} of 6 numbers" in sentence
     assert told in sentence
+
+
+def near_each_other(*values: float, metric: str = THROUGHPUT) -> list[CombinationResult]:
+    """Targets d0, d1 ... whose three repeats lie by half a per cent apart."""
+    return [
+        row(f"d{place}", 0.995 * value, value, 1.005 * value, metric=metric, label="reads")
+        for place, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "middle", "slow", "said"),
+    [
+        (THROUGHPUT, 180e6, 141e6, "22 % below the median of the others, 141 MB/s against 180 MB/s."),
+        (THROUGHPUT, 180e6, 40e6, "4.5 times below the median of the others, 40 MB/s against 180 MB/s."),
+        (LATENCY, 1e6, 1.3e6, "30 % above the median of the others, 1.30 ms against 1.00 ms."),
+        (LATENCY, 1e6, 3.3e6, "3.3 times the median of the others, 3.30 ms against 1.00 ms."),
+    ],
+)
+def test_one_that_is_behind_all_others_is_named_before_those_that_are_level(
+    metric: str, middle: float, slow: float, said: str
+) -> None:
+    # of the first three none is ahead by more than the scatter
+    values = [middle * (1 + 0.001 * (place % 3)) for place in range(10)]
+    rows = near_each_other(*values[:7], slow, *values[7:], metric=metric)
+    told = [plain_text(text) for text in run_sentences(RunAnswer(tuple(rows)))]
+    assert told[0] == f"d7 is slowest at reads, {said}"
+    assert re.match(r"d\d(, d\d, d\d)? and (d\d|\d more) (are alike|cannot be told apart)", told[1])
+    assert "d7" not in told[1]
+
+
+def test_the_numbers_of_those_that_are_level_are_their_own() -> None:
+    rows = [
+        row("a", 0.9e6, 1.0e6, 1.1e6),
+        row("b", 0.92e6, 1.05e6, 1.12e6),
+        row("c", 2.9e6, 3.0e6, 3.1e6),
+        row("d", 4.9e6, 5.0e6, 5.1e6),
+    ]
+    told = [plain_text(text) for text in target_sentences(RunAnswer(tuple(rows)))]
+    assert told == [
+        "d is slowest at synced writes, 4.8 times the median of the others, 5.00 ms against 1.05 ms.",
+        "a and b cannot be told apart by 3 repeats at synced writes, 1.00 ms against 1.05 ms.",
+    ]
+
+
+def test_of_many_that_are_level_the_ends_are_told() -> None:
+    told = first(*near_each_other(*(180e6 + 0.2e6 * place for place in range(6))))
+    assert "slowest" not in told
+    wide = [
+        row(f"d{place}", 0.9 * value, value, 1.1 * value) for place, value in enumerate((1e6, 1.04e6, 1.06e6, 1.08e6))
+    ]
+    told = first(*wide)
+    assert told == "d0, d1, d2 and 1 more cannot be told apart by 3 repeats at synced writes, 1.00 ms to 1.08 ms."
