@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -219,4 +220,17 @@ def test_what_one_side_lacks_is_said(chromium: Browser, tmp_path: Path) -> None:
     page.click("#swap")
     swapped = said.replace("BASE", "x").replace("NEW", "BASE").replace("x", "NEW")
     assert swapped in page.inner_text("#told")
+    page.close()
+
+
+def test_a_run_of_two_drives_is_counted_once(chromium: Browser, tmp_path: Path) -> None:
+    shutil.copytree(CHECK.parent / "write-size-two-drives", tmp_path / "runs" / "both")
+    write_fleet(tmp_path / "runs", list(made_up_drives(1)))
+    assert run(["fleet", "site", str(tmp_path / "runs"), "--out", str(tmp_path / "site"), "--no-run-pages"]) == 0
+    page = chromium.new_page()
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    assert page.inner_text("h1") == "2 runs of 3 drives"
+    assert page.inner_text("#count") == "2 runs, 3 rows"
+    page.fill("#words", "sdb")
+    assert page.inner_text("#count") == "1 of 2 runs, 1 of 3 rows"
     page.close()

@@ -240,3 +240,20 @@ def test_its_front_page_says_how_drives_are_counted(runs: Path, capsys: pytest.C
 
 def test_no_share_is_less_than_nothing() -> None:
     assert [_signed(share) for share in (-0.0001, 0.0, 0.0204, -0.3)] == ["0.0 %", "0.0 %", "+2.0 %", "-30.0 %"]
+
+
+def test_a_drive_of_a_run_of_several_has_an_answer_of_its_own(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    shutil.copytree(BASE.parent / "write-size-two-drives", runs / "both")
+    make(runs, "--no-run-pages")
+    ((_, kept),) = ((path, json.loads(path.read_text())) for path in (tmp_path / "site" / "data").iterdir())
+    answers = [one["answer"] for one in kept["targets"]]
+    assert len(set(answers)) == 2
+    assert kept["answer"] not in answers
+    assert all("sdb" not in answer or "sdc" not in answer for answer in answers)
+    page = (tmp_path / "site" / "index.html").read_text()
+    for name, answer in zip(("sdb", "sdc"), answers, strict=True):
+        (row,) = (row for row in page.split("<tr role")[1:] if f">{name}<" in row)
+        assert answer.split(",")[0] in row.replace("\u00a0", " ").replace("\u2009", " ")
+        assert ("sdc" if name == "sdb" else "sdb") not in row
+    assert "<h1>1 run of 2 drives</h1>" in page

@@ -244,22 +244,24 @@ def _write_list(out: Path, entries: Mapping[Path, Any], hosts: Mapping[Path, str
     from drivelab.report.site_page import SiteLink, SiteList, SiteRow, choices_of, write_site_list
 
     listed = [
-        (entry, _of_host(target.drive, hosts.get(directory, "")), target.numbers)
+        (entry, _of_host(target.drive, hosts.get(directory, "")), target)
         for directory, entry in sorted(entries.items(), key=lambda one: one[1].started_utc)
         for target in entry.targets
     ]
-    measured = [RunOfDrive(entry.experiment, drive.key, numbers) for entry, drive, numbers in listed if numbers]
+    measured = [
+        RunOfDrive(entry.experiment, drive.key, target.numbers) for entry, drive, target in listed if target.numbers
+    ]
     data, places = pairwise_data(measured)
     place = iter(places)
     tags = sorted({tag for _, drive, _ in listed for tag in drive.tags})
     columns = (*_FIXED, *tags, *([_APART] if together.apart else []), "answer")
     rows = []
-    for entry, drive, numbers in listed:
+    for entry, drive, target in listed:
         facts = (drive.host, drive.name, drive.serial, drive.model, drive.firmware)
         apart = [together.apart.get(drive.key, "")] if together.apart else []
-        own = (*facts, *(drive.tags.get(tag, "") for tag in tags), *apart, entry.answer)
+        own = (*facts, *(drive.tags.get(tag, "") for tag in tags), *apart, target.answer or entry.answer)
         cells = (entry.started_utc[:16].replace("T", " "), entry.experiment, *own)
-        rows.append(SiteRow(entry.run, cells, entry.page, next(place) if numbers else ()))
+        rows.append(SiteRow(entry.run, cells, entry.page, next(place) if target.numbers else ()))
     rows.reverse()
     drive_count = len({drive.key for _, drive, _ in listed})
     pages = {FLEET_PAGE: "All drives beside each other", HISTORY_PAGE: "Each drive over time"}

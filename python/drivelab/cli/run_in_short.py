@@ -69,6 +69,28 @@ def told_in_short(stored: StoredRun | StoredFollowed, known: RunAnswer | None = 
     return {"in_short": short_verdict(record.verdict) or explanation[0] or found, "answer": found}
 
 
+def told_of_targets(run: StoredRun) -> dict[str, str]:
+    """What each of several targets of a run came to by itself; nothing of one target, and of a run with a verdict."""
+    if len(run.record.targets) < 2 or run.record.verdict or run.record.answer:
+        return {}
+    from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+    from drivelab.model.run_answer import RunAnswer
+    from drivelab.report.sentences.run import plain_text, run_sentences
+
+    try:
+        answer = answer_of_run(run, SHOWN_METRICS)
+    except DrivelabError:
+        # the answer of the run says so
+        return {}
+    told = {}
+    for label in dict.fromkeys(one.target for one in answer.combinations):
+        own, apart = (tuple(one for one in of if one.target == label) for of in (answer.combinations, answer.apart))
+        of_tasks = asks_total_time(run.record.experiment)
+        if sentences := run_sentences(RunAnswer(own, apart=apart), of_tasks=of_tasks):
+            told[label] = plain_text(sentences[0])
+    return told
+
+
 def run_lines(rows: Sequence[Mapping[str, Any]], width: int, plain: bool, *, has_tags: bool = False) -> Iterator[str]:
     """A head, and a line or two each: number, date, experiment, drive, and what it came to as far as there is room.
 

@@ -18,7 +18,7 @@ from drivelab.analyse.run_numbers import CombinationNumbers
 from drivelab.answers.drive_values import NumbersOfRun, drives_of_run, numbers_of_drives
 from drivelab.answers.run_numbers import numbers_of_run
 from drivelab.cli.failure import print_message
-from drivelab.cli.run_in_short import answer_words, row_of
+from drivelab.cli.run_in_short import answer_words, row_of, told_of_targets
 from drivelab.joint_report import joint_report
 from drivelab.model.drive_values import FleetDrive
 from drivelab.model.errors import DrivelabError
@@ -29,7 +29,7 @@ from drivelab.store.read import StoredRun, open_run
 from drivelab.store.regular_file import read_regular
 from drivelab.store.run_record import RUN_JSON_BYTES_MAX
 
-FORMAT = 2
+FORMAT = 3
 DATA, PAGES, BESIDE = "data", "runs", "beside"
 _NAME_MAX = 120
 _DIGEST = 10
@@ -37,10 +37,11 @@ _DIGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class SiteTarget:
-    """A target of a run: its drive as the run knows it, and its numbers."""
+    """A target of a run: its drive as the run knows it, its numbers, and, of several targets, what it alone came to."""
 
     drive: FleetDrive
     numbers: tuple[CombinationNumbers, ...]
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def make_entry(site: Path, directory: Path, name: str, *, with_page: bool) -> Si
         answer=answer_words(row),
         is_complete=run.record.status == "complete",
         has_page=not with_page or _write_page(run, site / PAGES / f"{name}.html"),
-        targets=_targets(run),
+        targets=_targets(run, row),
     )
     write_json(site / DATA / f"{name}.json", {"format": FORMAT} | asdict(entry))
     return entry if with_page else replace(entry, has_page=False)
@@ -144,14 +145,22 @@ def numbers_beside(site: Path, entry: SiteEntry, directory: Path, host: str) -> 
     return found
 
 
-def _targets(run: StoredRun) -> tuple[SiteTarget, ...]:
+def _targets(run: StoredRun, row: Mapping[str, Any]) -> tuple[SiteTarget, ...]:
     try:
         numbers: Mapping[str, list[CombinationNumbers]] = numbers_of_run(run)
     except DrivelabError as error:
         print_message(f"no numbers of {run.name}: {error.what}")
         numbers = {}
     drives = drives_of_run(run.record, numbers)
-    return tuple(SiteTarget(drive, tuple(numbers.get(label, ()))) for label, drive in drives.items())
+    told = told_of_targets(run)
+    return tuple(
+        SiteTarget(
+            drive,
+            tuple(numbers.get(label, ())),
+            answer_words({**row, "in_short": told[label]}) if label in told else "",
+        )
+        for label, drive in drives.items()
+    )
 
 
 def _write_page(run: StoredRun, path: Path) -> bool:
@@ -167,7 +176,7 @@ def _write_page(run: StoredRun, path: Path) -> bool:
 
 def _entry_of(found: Mapping[str, Any]) -> SiteEntry:
     targets = tuple(
-        SiteTarget(FleetDrive(**one["drive"]), tuple(map(CombinationNumbers.from_json, one["numbers"])))
+        SiteTarget(FleetDrive(**one["drive"]), tuple(map(CombinationNumbers.from_json, one["numbers"])), one["answer"])
         for one in found["targets"]
     )
     own = {name: value for name, value in found.items() if name != "format"}

@@ -12,19 +12,25 @@
   // more rows than anybody reads would be laid out anew with every letter
   let shownMax = rows.filter((row) => !row.element.hidden).length;
   const choices = [...document.querySelectorAll("#filters select")];
+  const runCount = new Set(rows.map((row) => row.element.dataset.run)).size;
   const filter = () => {
     const words = byId("words").value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = choices.filter((choice) => choice.value).map((choice) => [choice.dataset.column, choice.value]);
     let count = 0;
+    const runs = new Set();
     for (const row of rows) {
       const isShown = words.every((word) => row.text.includes(word))
         && chosen.every(([column, level]) => row.cells[column] === level);
       count += isShown;
+      if (isShown) runs.add(row.element.dataset.run);
       row.element.hidden = !isShown || count > shownMax;
     }
     byId("more").hidden = count <= shownMax;
     byId("more").textContent = `show all ${count}`;
-    byId("count").textContent = count === rows.length ? `${count} runs` : `${count} of ${rows.length} runs`;
+    // a run of several drives has a row for each
+    const told = (part, all, what) => `${part === all ? all : `${part} of ${all}`} ${what}`;
+    const ofRows = runCount < rows.length ? `, ${told(count, rows.length, "rows")}` : "";
+    byId("count").textContent = `${told(runs.size, runCount, "runs")}${ofRows}`;
   };
   byId("filters").addEventListener("input", filter);
   byId("more").addEventListener("click", () => { shownMax = rows.length; filter(); });
