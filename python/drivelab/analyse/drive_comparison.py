@@ -11,7 +11,7 @@ import numpy as np
 
 from drivelab.analyse.drive_spread import drive_medians, number_spread
 from drivelab.analyse.drives_apart import RATIO_MIN, Distance, distances, standard_error
-from drivelab.analyse.factor_shares import bounded, explained
+from drivelab.analyse.factor_shares import bounded, explained, levels_beside
 from drivelab.analyse.factor_tangles import tangle
 from drivelab.model.drive_values import (
     FIRMWARE,
@@ -19,6 +19,7 @@ from drivelab.model.drive_values import (
     MODEL,
     SIGNIFICANCE,
     DriveApart,
+    FactorLevel,
     FactorShare,
     FleetAnswerOfRuns,
     FleetDrive,
@@ -48,6 +49,21 @@ class _Held:
     def ratio(self) -> float:
         return float(np.exp(self.distance.log_ratio))
 
+    def told(self, drives: _Drives, p_value: float) -> DriveApart:
+        """With the chance of so large a difference, corrected for all."""
+        return DriveApart(
+            drive=self.distance.drive,
+            key=self.key,
+            value=self.value,
+            peers_value=self.value / self.ratio,
+            ratio=self.ratio,
+            is_worse=(self.ratio > 1) == (metric_of(self.key.metric).better == "low"),
+            peer_count=self.distance.peer_count,
+            peers=self.peers,
+            p_value=p_value,
+            run_count=drives[self.distance.drive].run_count,
+        )
+
 
 def compare_drives(found: FleetNumbers) -> FleetAnswerOfRuns:
     """What the runs of many drives come to.
@@ -71,7 +87,11 @@ def compare_drives(found: FleetNumbers) -> FleetAnswerOfRuns:
         values = drive_medians(number)
         first[number.key] = _explained(number.key, values, drives, factors)
         held += _held_of(number, values, drives, _parting(first[number.key].shares))
-    apart = _apart(held, drives)
+    told = [
+        one.told(drives, p_value)
+        for one, p_value in zip(held, holm([one.distance.p_value for one in held]), strict=True)
+    ]
+    apart = _apart(told)
     settled = {(one.key, one.distance.drive) for one in held if one.is_settled}
     left_out: dict[NumberKey, set[str]] = defaultdict(set)
     for one in apart:
@@ -82,21 +102,25 @@ def compare_drives(found: FleetNumbers) -> FleetAnswerOfRuns:
         first[number.key] = _explained(number.key, values, drives, factors)
     odd = {one.drive for one in apart}
     lead = [one for one in held if one.key == numbers[0].key and one.distance.drive not in odd]
+    rest = [one for one in told if one.key == numbers[0].key and one.drive not in odd and one.is_worse]
     unknown = [one.distance.shown_ratio(len(held)) for one in lead if not one.distance.is_alike]
+    judged_count = len({one.distance.drive for one in held})
     return FleetAnswerOfRuns(
         drives=found.drives,
         spreads=tuple(spreads[number.key] for number in numbers),
         apart=tuple(apart),
         explained=tuple(first[number.key] for number in numbers),
         comparison_count=len(held),
-        judged_count=len({one.distance.drive for one in held}),
+        judged_count=judged_count,
         alike_ratio=max((abs(one.ratio - 1) for one in lead if one.distance.is_alike), default=None),
         unknown_count=len(unknown),
         shown_ratio=max(unknown, default=None),
         notes=found.notes,
         alone_count=found.alone_count,
         numberless=found.numberless,
-        alike_count=max(
+        alike_count=judged_count - len(odd) - len(unknown),
+        worst=max(rest, key=_badness, default=None),
+        same_model_count=max(
             len(names) for number in numbers for names in _grouped(number.values, lambda name: drives[name].model)
         ),
     )
@@ -132,24 +156,9 @@ def _grouped(names: Iterable[str], key: Callable[[str], str]) -> list[list[str]]
     return list(groups.values())
 
 
-def _apart(held: Sequence[_Held], drives: _Drives) -> list[DriveApart]:
+def _apart(told: Iterable[DriveApart]) -> list[DriveApart]:
     """Those that stand apart, corrected for every drive and number: the worst drive first, of each its worst number."""
-    found = [
-        DriveApart(
-            drive=one.distance.drive,
-            key=one.key,
-            value=one.value,
-            peers_value=one.value / one.ratio,
-            ratio=one.ratio,
-            is_worse=(one.ratio > 1) == (metric_of(one.key.metric).better == "low"),
-            peer_count=one.distance.peer_count,
-            peers=one.peers,
-            p_value=p_value,
-            run_count=drives[one.distance.drive].run_count,
-        )
-        for one, p_value in zip(held, holm([one.distance.p_value for one in held]), strict=True)
-        if p_value <= SIGNIFICANCE and max(one.ratio, 1 / one.ratio) >= RATIO_MIN
-    ]
+    found = [one for one in told if one.p_value <= SIGNIFICANCE and max(one.ratio, 1 / one.ratio) >= RATIO_MIN]
     worst: dict[str, tuple[bool, float]] = {}
     for one in found:
         worst[one.drive] = max(worst.get(one.drive, (False, 0.0)), _badness(one))
@@ -170,6 +179,7 @@ def _explained(key: NumberKey, values: Mapping[str, float], drives: _Drives, fac
     shares = [_share(factor, its, of_all if factor == MODEL else within) for factor in factors]
     adjusted = iter(holm([one.p_value for one in shares if one.p_value is not None]))
     shares = [one if one.p_value is None else replace(one, p_value=next(adjusted)) for one in shares]
+    shares = [replace(one, levels=_levels(one, its, raw)) for one in shares]
     # the model comes first: what the others explain is of what it leaves
     shares.sort(key=lambda one: (one.factor != MODEL, one.share is None, -(one.share or 0.0)))
     shown = [one.factor for one in shares if one.is_shown and one.factor != MODEL]
@@ -190,6 +200,15 @@ def _share(factor: str, drives: Sequence[FleetDrive], logs: np.ndarray) -> Facto
     if found is None:
         return FactorShare(factor, None, None, level_count, len(rows), _why_not(levels, groups, len(drives)))
     return FactorShare(factor, found.share, found.p_value, level_count, len(rows))
+
+
+def _levels(share: FactorShare, drives: Sequence[FleetDrive], logs: np.ndarray) -> tuple[FactorLevel, ...]:
+    """What each level of a factor shows beside the others; none of one that explains nothing."""
+    if not share.is_shown:
+        return ()
+    rows = [row for row, drive in enumerate(drives) if drive.level(share.factor)]
+    models = [drives[row].model if share.factor != MODEL else "" for row in rows]
+    return levels_beside(logs[rows], [drives[row].level(share.factor) for row in rows], models)
 
 
 def _why_not(levels: Sequence[str], groups: Sequence[str], drive_count: int) -> str:

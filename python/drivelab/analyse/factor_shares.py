@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from drivelab.analyse.drive_spread import robust_deviation
+from drivelab.model.drive_values import FactorLevel
 
 DEALS = 999
 _SEED = 1
@@ -91,6 +92,35 @@ def _is_testable(levels: Sequence[str], groups: Sequence[str]) -> bool:
         if len({levels[row] for row in rows}) > 1:
             mixed += len(rows)
     return mixed >= _MIXED_MIN and len(set(levels)) < len(levels)
+
+
+def levels_beside(logs: np.ndarray, levels: Sequence[str], groups: Sequence[str]) -> tuple[FactorLevel, ...]:
+    """What the drives of each level show beside the others of their group, the one that stands out most first.
+
+    Parameters
+    ----------
+    logs : numpy.ndarray
+        One value per drive.
+    levels, groups : sequence of str
+        Level of the factor, and the group within which drives are alike: the model.
+    """
+    level, group = _codes(levels), _codes(groups)
+    found = []
+    for rows in _rows_of(level):
+        apart, counts = [], []
+        for inside in _rows_of(group[rows]):
+            own = rows[inside]
+            others = np.flatnonzero((group == group[own[0]]) & (level != level[rows[0]]))
+            if len(others):
+                apart.append(float(np.median(logs[own]) - np.median(logs[others])))
+                counts.append(len(own))
+        if apart:
+            far = float(np.average(apart, weights=counts))
+            told = FactorLevel(levels[rows[0]], len(rows), float(np.exp(np.median(logs[rows]))), float(np.exp(far)))
+            found.append((far**2 * len(rows) * (len(level) - len(rows)), told))
+    # of two that part the drives the smaller one
+    ordered = sorted(found, key=lambda one: (-round(one[0], 9), one[1].drive_count, one[1].level))
+    return tuple(told for _, told in ordered)
 
 
 def standing_out(logs: np.ndarray, levels: Sequence[str], groups: Sequence[str]) -> str:

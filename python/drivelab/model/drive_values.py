@@ -223,6 +223,24 @@ class DriveApart:
 
 
 @dataclass(frozen=True, slots=True)
+class FactorLevel:
+    """What the drives of one level of a factor show beside those of its other levels.
+
+    Attributes
+    ----------
+    value : float
+        Median of its drives.
+    ratio : float
+        Their median over that of the drives of other levels: but for the model, of drives of the same model.
+    """
+
+    level: str
+    drive_count: int
+    value: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
 class FactorShare:
     """How much of the differences between drives one factor explains in one number.
 
@@ -239,6 +257,9 @@ class FactorShare:
         Its levels, and the drives of which one is known.
     reason : str
         Why it cannot be told; empty where it can.
+    levels : tuple of FactorLevel
+        Where chance hardly does as well, those that have drives of others beside them, the one that stands out most
+        first.
     """
 
     factor: str
@@ -247,6 +268,7 @@ class FactorShare:
     level_count: int
     drive_count: int
     reason: str = ""
+    levels: tuple[FactorLevel, ...] = ()
 
     @property
     def is_shown(self) -> bool:
@@ -319,7 +341,11 @@ class FleetAnswerOfRuns(Plain):
     numberless : tuple of str
         What those of them are called that have no number at all.
     alike_count : int
+        Drives that are alike: judged, standing apart in nothing, and not unknown.
+    same_model_count : int
         The most drives of one model that have the same number.
+    worst : DriveApart or None
+        In the first number the drive that is farthest from its peers on the bad side, of those that do not stand apart.
     """
 
     drives: tuple[FleetDrive, ...]
@@ -335,3 +361,5 @@ class FleetAnswerOfRuns(Plain):
     alone_count: int = 0
     numberless: tuple[str, ...] = ()
     alike_count: int = 0
+    same_model_count: int = 0
+    worst: DriveApart | None = None

@@ -25,6 +25,8 @@ from drivelab.model.units import format_count, format_percent, format_quantity
 BOTH = "both"
 _PERCENT_UP_TO = 2.0
 _FACTOR_MAX = 100.0
+# a difference that nobody would change a drive for is not worth a name
+WORTH_TELLING = 1.05
 # factors that their levels tell, and those that go by a shorter name
 _LEVELS = {"block_size": "", "queue_depth": "depth"}
 
@@ -71,9 +73,10 @@ def fleet_sentences(answer: FleetAnswerOfRuns) -> tuple[str, ...]:
     notes = [f"{note[:1].upper()}{note[1:]}." for note in answer.notes]
     if not answer.judged_count:
         # why, and what to do, before what the few numbers are
-        return (_unjudged(answer), *notes, *_tangled(answer.explained[0]), _spread(answer, words))
+        return (_unjudged(answer), *_levels(answer), *notes, *_tangled(answer.explained[0]), _spread(answer, words))
     return (
         f"{_alike(answer, words)}{_named(answer)}{_factor(answer)}{_alone(answer)}.",
+        *_levels(answer),
         *_apart(answer, words),
         *_tangled(answer.explained[0]),
         _spread(answer, words),
@@ -84,11 +87,15 @@ def fleet_sentences(answer: FleetAnswerOfRuns) -> tuple[str, ...]:
 
 def change_words(one: DriveApart) -> str:
     """How far a drive is from its peers: ``24 % slower``, ``3.1 times as long``, ``12 % higher``."""
-    if metric_of(one.key.metric).better == "high":
-        return f"{format_percent(abs(1 - one.ratio))} {'slower' if one.is_worse else 'faster'}"
-    if one.ratio >= _PERCENT_UP_TO:
-        return f"{one.ratio:.1f} times as long"
-    return f"{format_percent(abs(one.ratio - 1))} {'longer' if one.is_worse else 'shorter'}"
+    return _difference(one.key, one.ratio, is_worse=one.is_worse)
+
+
+def _difference(key: NumberKey, ratio: float, *, is_worse: bool) -> str:
+    if metric_of(key.metric).better == "high":
+        return f"{format_percent(abs(1 - ratio))} {'slower' if is_worse else 'faster'}"
+    if ratio >= _PERCENT_UP_TO:
+        return f"{ratio:.1f} times as long"
+    return f"{format_percent(abs(ratio - 1))} {'longer' if is_worse else 'shorter'}"
 
 
 def peers_words(one: DriveApart) -> str:
@@ -111,16 +118,16 @@ def _unjudged(answer: FleetAnswerOfRuns) -> str:
     count = len(answer.drives) + answer.alone_count
     return (
         f"No drive of {count} can be judged: it takes 4 of one model with the same number, and here no number has more "
-        f"than {answer.alike_count}{lacking}{_factor(answer)}."
+        f"than {answer.same_model_count}{lacking}{_factor(answer)}."
     )
 
 
 def _alike(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
     count = answer.judged_count
     rest = count - len(_odd_drives(answer))
-    alike = rest - answer.unknown_count
+    alike = answer.alike_count
     if answer.shown_ratio is not None and not alike:
-        return _unknown(f"{rest} of {count}" if rest < count else str(count), answer.spreads[0], answer.shown_ratio)
+        return _unknown(f"{rest} of {count}" if rest < count else str(count), answer, answer.shown_ratio)
     of = f"{alike} of {count}" if alike < count else f"All {count}"
     lead = answer.spreads[0]
     within = (
@@ -134,11 +141,21 @@ def _alike(answer: FleetAnswerOfRuns, words: NumberWords) -> str:
     return f"{of} drives are alike{within}{unknown}"
 
 
-def _unknown(of: str, lead: NumberSpread, shown_ratio: float) -> str:
+def _unknown(of: str, answer: FleetAnswerOfRuns, shown_ratio: float) -> str:
     """That drives cannot be told apart, why, and what could have been told."""
-    would = _would_have_shown(shown_ratio)
+    lead, would = answer.spreads[0], _would_have_shown(shown_ratio)
     if lead.within is None or lead.within <= ALIKE_SHARE_MAX:
-        return f"Whether {of} drives are alike cannot be told: {would}"
+        worst = answer.worst
+        if worst is None or max(worst.ratio, 1 / worst.ratio) < WORTH_TELLING:
+            return f"Whether {of} drives are alike cannot be told: {would}"
+        name = next(drive.words for drive in answer.drives if drive.key == worst.drive)
+        unit = metric_of(worst.key.metric).unit
+        values = f"{format_quantity(worst.value, unit)} against {format_quantity(worst.peers_value, unit)}"
+        return (
+            f"Whether {of} drives are alike cannot be told: {name}, the worst, {_is(worst)} than the median of the "
+            f"{worst.peer_count} others of {peers_words(worst)} ({values}), but calling one odd takes at least "
+            f"four that agree, and here {would}"
+        )
     repeats = "runs" if lead.has_runs_apart else "repeats"
     return f"{of} drives cannot be told apart: {repeats} of one scatter by {format_percent(lead.within)}; {would}"
 
@@ -148,6 +165,30 @@ def _would_have_shown(ratio: float) -> str:
         return "not even a hundredfold difference would have shown"
     least = format_percent(ratio - 1) if ratio < _PERCENT_UP_TO else f"a factor of {ratio:.1f}"
     return f"only a difference of more than {least} would have shown"
+
+
+def _levels(answer: FleetAnswerOfRuns) -> Iterator[str]:
+    """Which level of what explains the differences stands out, by how much, and how many drives it has."""
+    first = answer.explained[0]
+    metric = metric_of(first.key.metric)
+    for factor in _told_factors(first):
+        share = next(one for one in first.shares if one.factor == factor)
+        for one in share.levels[:1]:
+            is_worse = (one.ratio > 1) == (metric.better == "low")
+            change = _difference(first.key, one.ratio, is_worse=is_worse)
+            is_one, is_rate = one.drive_count == 1, metric.better == "high"
+            many = "The drive of" if is_one else f"The {one.drive_count} drives of"
+            verb = ("is" if is_one else "are") if is_rate else "takes" if is_one else "take"
+            others = "others" if factor == MODEL else "others of the same model"
+            value = format_quantity(one.value, metric.unit)
+            yield f"{many} {factor} {one.level} {verb} {change} than the {others} (median {value})."
+
+
+def _told_factors(first: NumberExplained) -> list[str]:
+    """The factors that the first sentence names: the model, and of the others the one that explains most."""
+    shown = [one.factor for one in first.shares if one.is_shown]
+    rest = [factor for factor in shown if factor != MODEL]
+    return [MODEL] * (MODEL in shown) + [_which(rest[0], first.tangled)[0] for _ in rest[:1]]
 
 
 def _named(answer: FleetAnswerOfRuns) -> str:

@@ -67,8 +67,9 @@ def _factors(answer: FleetAnswerOfRuns) -> Table:
         p_value = _UNKNOWN if share.p_value is None else f"{share.p_value:.2g}"
         shown = share.reason or ("yes" if share.is_shown else "not shown")
         numbers = f"{again} of {len(answer.explained)}"
-        rows.append([share.factor, str(share.level_count), str(share.drive_count), told, p_value, shown, numbers])
-    heads = ("factor", "levels", "drives", "explains", "p", "does it?", "in numbers")
+        most = "".join(f"{one.level} ({one.drive_count}): {one.ratio:.2f}x" for one in share.levels[:1]) or _UNKNOWN
+        rows.append([share.factor, str(share.level_count), str(share.drive_count), told, p_value, shown, numbers, most])
+    heads = ("factor", "levels", "drives", "explains", "p", "does it?", "in numbers", "level that stands out")
     return Table(
         key="factors",
         title="What explains the differences between drives",
@@ -77,7 +78,8 @@ def _factors(answer: FleetAnswerOfRuns) -> Table:
         caption=(
             "Share of the variance of the first number of the table of numbers, less what as many levels explain by "
             "chance; drives that stand apart are left out. p is of 999 random deals of the levels to the drives of a "
-            "model, corrected for the factors (Holm)."
+            "model, corrected for the factors (Holm). The last column has the level that "
+            "differs most, its drives, and their median over that of the others."
         ),
     )
 
