@@ -150,8 +150,8 @@ class FleetHosts(FrozenModel):
     @model_validator(mode="after")
     def _rules_say_something(self) -> FleetHosts:
         """No rule means every drive only because it says nothing."""
-        entries = {("defaults",): self.defaults, **{("hosts", name): entry for name, entry in self.hosts.items()}}
-        for place, entry in entries.items():
+        entries = [(("hosts", name), entry) for name, entry in self.hosts.items()]
+        for place, entry in [(("defaults",), self.defaults), *entries]:
             for number, rule in enumerate(entry.drives or ()):
                 if not rule.model_dump(exclude_defaults=True, exclude={"in_use"}):
                     do = 'say which drives are meant; all that are not in use: { model = "*" }'
