@@ -76,8 +76,9 @@ def fleet_sentences(answer: FleetAnswerOfRuns) -> tuple[str, ...]:
         return (_unjudged(answer), *_levels(answer), *notes, *_tangled(answer.explained[0]), _spread(answer, words))
     return (
         f"{_alike(answer, words)}{_named(answer)}{_factor(answer)}{_alone(answer)}.",
-        *_levels(answer),
+        # after what is told of the drive that is named last
         *_apart(answer, words),
+        *_levels(answer),
         *_tangled(answer.explained[0]),
         _spread(answer, words),
         *_looked_at(answer),
