@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from drivelab.run.kernel_text import kernel_text
+
 PROC = Path("/proc")
 # of /proc/PID/stat behind the name, from 0 (proc(5))
 _FLAGS, _START = 6, 19
@@ -64,7 +66,7 @@ def own_reads_between(before: OwnReads, after: OwnReads) -> dict[str, int | None
 def _of_workers() -> dict[tuple[int, int], int] | None:
     found = {}
     for entry in os.listdir(PROC):
-        line = _text(PROC / entry / "stat") if entry.isdecimal() else ""
+        line = kernel_text(f"{PROC}/{entry}/stat") if entry.isdecimal() else ""
         fields = line.rpartition(")")[2].split()
         if not fields or not int(fields[_FLAGS]) & _PF_KTHREAD:
             continue
@@ -77,17 +79,9 @@ def _of_workers() -> dict[tuple[int, int], int] | None:
 
 
 def _bytes_read(process: Path) -> int | None:
-    found = re.search(r"^read_bytes: (\d+)", _text(process / "io"), re.MULTILINE)
+    found = re.search(r"^read_bytes: (\d+)", kernel_text(f"{process}/io"), re.MULTILINE)
     return int(found[1]) if found else None
 
 
 def _release() -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        # it has ended, or is not ours to look at
-        return ""
