@@ -125,10 +125,7 @@ def answer(
     whose = "their" if over else "its" if caller == name and not others else "the"
     time = "time" if over else "time in calls"
     share = f"({100 * main.time_ns / max(1, sum(one.time_ns for one in summaries)):.0f} % of {whose} {time})"
-    told = f"{_subject(main, caller, len(others))} {share} took {latency_text(main.p50_ns)}"
-    if main.count > 1 or _has_unknown(main):
-        told += f" at the median, {_slow_end(main)}"
-    told = f"{recorded}{told}"
+    told = f"{recorded}{_subject(main, caller, len(others))} {share} took {_latencies(main)}"
     return f"{told}; where it went is not known: {refusal}." if refusal else f"{told}: {_shares(main)}."
 
 
@@ -142,9 +139,13 @@ def _subject(main: Summary, caller: str, others: int) -> str:
     return f"{counted} {known} of {caller} and {others} other program{'' if others == 1 else 's'}"
 
 
-def _slow_end(main: Summary) -> str:
-    """How long the slow ones of many calls took; of a few the slowest."""
-    return f"at most {latency_text(main.slowest_ns)}" if main.p99_ns is None else f"{latency_text(main.p99_ns)} at p99"
+def _latencies(main: Summary) -> str:
+    """How long calls took: one or two each, the median of more, and of few the slowest beside it."""
+    if main.count <= 2 and not _has_unknown(main):
+        each = (main.p50_ns,) if main.count == 1 else (main.time_ns - main.slowest_ns, main.slowest_ns)
+        return " and ".join(map(latency_text, each))
+    slow = f"at most {latency_text(main.slowest_ns)}" if main.p99_ns is None else f"{latency_text(main.p99_ns)} at p99"
+    return f"{latency_text(main.p50_ns)} at the median, {slow}"
 
 
 def shown_calls(summaries: Sequence[Summary], most: int) -> Sequence[Summary]:

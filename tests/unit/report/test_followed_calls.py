@@ -86,6 +86,8 @@ def test_a_sync_that_took_less_than_others_is_not_what_the_program_waited_for() 
         assert told.startswith("fio's 38 415 io_uring read calls (98 % of its time in calls) took")
     only = plain(answer("fio", [sync]))
     assert only == "fio's only fsync call (100 % of its time in calls) took 162 ms: 100 % flush."
+    both = plain(answer("fio", [replace(sync, count=2, p50_ns=2e3, slowest_ns=161e6, time_ns=162_000_000)]))
+    assert both == "fio's 2 fsync calls (100 % of its time in calls) took 1.00 ms and 161 ms: 100 % flush."
 
 
 def test_a_table_tells_where_the_time_of_each_call_went() -> None:
