@@ -153,6 +153,7 @@ def test_what_is_read_through_a_mapping_is_told_although_it_is_no_call(
     program = [sys.executable, "-I", "-S", "-c", READ_THROUGH_MAPPING, str(data)]
     assert main.run(["explain", "--path", str(mounted), "--command", "--", *program]) == 4
     told = " ".join(capfd.readouterr().err.split())
+    assert "error[R445]" in told
     assert "made no read, write or sync call on loop" in told
     reads = re.search(r"; ([0-9]+) reads? (was|were) sent by its threads outside of these calls \(([0-9.]+) MiB,", told)
     assert reads is not None, told
