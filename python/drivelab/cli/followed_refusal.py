@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Mapping
 
 from drivelab.analyse.followed_calls import ReadsOutside
 from drivelab.model.errors import DrivelabError
 from drivelab.model.system_calls import FILE_UNKNOWN
-from drivelab.report.followed_remarks import ELSEWHERE_TOLD_FROM, outside_words
+from drivelab.report.followed_remarks import elsewhere_option, outside_words
 from drivelab.run.following.follow import Followed
 from drivelab.trace.files_of_calls import ELSEWHERE, REGISTERED, SUBMISSIONS
 
@@ -26,8 +24,7 @@ def no_call(
     outside : ReadsOutside
         What its threads read all the same.
     """
-    disk, (elsewhere_ns, path) = followed.disk, elsewhere
-    is_waited_for = elsewhere_ns >= ELSEWHERE_TOLD_FROM * (followed.ended_ns - followed.began_ns)
+    disk, option = followed.disk, elsewhere_option(*elsewhere, 0, followed.ended_ns - followed.began_ns)
     untold = {reason: left_out[reason] for reason in (SUBMISSIONS, REGISTERED, FILE_UNKNOWN) if reason in left_out}
     # of unknown files are a few of every program
     if untold.keys() == {FILE_UNKNOWN} and untold[FILE_UNKNOWN] < left_out.get(ELSEWHERE, 0):
@@ -41,5 +38,5 @@ def no_call(
     what = f"{name} made no read, write or sync call on {disk} that is followed: {told}"
     if words := outside_words(outside.count, outside.size_bytes, outside.time_ns, 0):
         what += f"; {words.removesuffix('.')}"
-    do = f"follow it on the disk of the files that it waited for: --path {shlex.quote(os.path.dirname(path))}"
-    return DrivelabError("R445", what, where=disk, do=do if is_waited_for else "")
+    do = f"follow it on the disk of the files that it waited for: {option}" if option else ""
+    return DrivelabError("R445", what, where=disk, do=do)

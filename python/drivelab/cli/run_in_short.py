@@ -35,8 +35,8 @@ def record_of(stored: StoredRun | StoredFollowed) -> RunRecord:
     return stored.as_run if isinstance(stored, StoredFollowed) else stored.record
 
 
-def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
-    """A run in plain data: when, what, on which targets, how it ended and what it came to."""
+def row_of(stored: StoredRun | StoredFollowed, number: int, known: RunAnswer | None = None) -> dict[str, Any]:
+    """A run in plain data: when, what, on which targets, how it ended and what it came to (`told_in_short`)."""
     record = record_of(stored)
     return {
         "number": number,
@@ -49,7 +49,7 @@ def row_of(stored: StoredRun | StoredFollowed, number: int) -> dict[str, Any]:
         "error": record.error or None,
         "failed_trials": len(record.failures),
         "outcome": record.verdict.get("outcome") or None,
-        **told_in_short(stored),
+        **told_in_short(stored, known),
     }
 
 
@@ -69,19 +69,24 @@ def told_in_short(stored: StoredRun | StoredFollowed, known: RunAnswer | None = 
     return {"in_short": short_verdict(record.verdict) or explanation[0] or found, "answer": found}
 
 
-def told_of_targets(run: StoredRun) -> dict[str, str]:
-    """What each of several targets of a run came to by itself; nothing of one target, and of a run with a verdict."""
+def answer_of_targets(run: StoredRun) -> RunAnswer | None:
+    """What the trials of a run of several targets come to; None of one target, and of a run with a verdict."""
     if len(run.record.targets) < 2 or run.record.verdict or run.record.answer:
-        return {}
+        return None
     from drivelab.answers.run_answer import SHOWN_METRICS, answer_of_run
+
+    try:
+        return answer_of_run(run, SHOWN_METRICS)
+    except DrivelabError:
+        # the answer of the run says so
+        return None
+
+
+def told_of_targets(run: StoredRun, answer: RunAnswer) -> dict[str, str]:
+    """What each target of a run came to by itself."""
     from drivelab.model.run_answer import RunAnswer
     from drivelab.report.sentences.run import plain_text, run_sentences
 
-    try:
-        answer = answer_of_run(run, SHOWN_METRICS)
-    except DrivelabError:
-        # the answer of the run says so
-        return {}
     told = {}
     for label in dict.fromkeys(one.target for one in answer.combinations):
         own, apart = (tuple(one for one in of if one.target == label) for of in (answer.combinations, answer.apart))

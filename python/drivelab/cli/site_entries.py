@@ -18,10 +18,11 @@ from drivelab.analyse.run_numbers import CombinationNumbers
 from drivelab.answers.drive_values import NumbersOfRun, drives_of_run, numbers_of_drives
 from drivelab.answers.run_numbers import numbers_of_run
 from drivelab.cli.failure import print_message
-from drivelab.cli.run_in_short import answer_words, row_of, told_of_targets
+from drivelab.cli.run_in_short import answer_of_targets, answer_words, row_of, told_of_targets
 from drivelab.joint_report import joint_report
 from drivelab.model.drive_values import FleetDrive
 from drivelab.model.errors import DrivelabError
+from drivelab.model.run_answer import RunAnswer
 from drivelab.report.html import write_html_report
 from drivelab.store.durable import write_json, written_aside
 from drivelab.store.layout import RUN_JSON
@@ -110,7 +111,8 @@ def kept_entry(site: Path, name: str, *, with_page: bool) -> SiteEntry | None:
 def make_entry(site: Path, directory: Path, name: str, *, with_page: bool) -> SiteEntry:
     """A run that is new: its page and what is kept of it are written."""
     run = open_run(directory)
-    row = row_of(run, 0)
+    answer = answer_of_targets(run)
+    row = row_of(run, 0, answer)
     experiment = f"{row['experiment'] or '?'}{' (quick)' if run.record.is_quick else ''}"
     entry = SiteEntry(
         name=name,
@@ -120,7 +122,7 @@ def make_entry(site: Path, directory: Path, name: str, *, with_page: bool) -> Si
         answer=answer_words(row),
         is_complete=run.record.status == "complete",
         has_page=not with_page or _write_page(run, site / PAGES / f"{name}.html"),
-        targets=_targets(run, row),
+        targets=_targets(run, row, answer),
     )
     write_json(site / DATA / f"{name}.json", {"format": FORMAT} | asdict(entry))
     return entry if with_page else replace(entry, has_page=False)
@@ -145,14 +147,14 @@ def numbers_beside(site: Path, entry: SiteEntry, directory: Path, host: str) -> 
     return found
 
 
-def _targets(run: StoredRun, row: Mapping[str, Any]) -> tuple[SiteTarget, ...]:
+def _targets(run: StoredRun, row: Mapping[str, Any], answer: RunAnswer | None) -> tuple[SiteTarget, ...]:
     try:
         numbers: Mapping[str, list[CombinationNumbers]] = numbers_of_run(run)
     except DrivelabError as error:
         print_message(f"no numbers of {run.name}: {error.what}")
         numbers = {}
     drives = drives_of_run(run.record, numbers)
-    told = told_of_targets(run)
+    told = told_of_targets(run, answer) if answer else {}
     return tuple(
         SiteTarget(
             drive,

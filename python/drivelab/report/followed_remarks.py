@@ -19,7 +19,7 @@ _WAIT_OF_SOFTWARE_FROM, _WAIT_TOLD_NS = 0.3, 50_000_000
 # from such a share on a neighbour is a cause
 _NEIGHBOUR_TOLD_FROM = 0.2
 # of the time of following; what is less, as loading a program takes, it did not wait for
-ELSEWHERE_TOLD_FROM = 0.05
+_ELSEWHERE_TOLD_FROM = 0.05
 # of the time of all calls
 _OUTSIDE_TOLD_FROM = 0.05
 _PLURALS = re.compile(r"\b(call|read|write)s\b")
@@ -56,7 +56,22 @@ def processor_words(wait_ns: int, duration_ns: int, software_ns: int, threads: i
 
 
 def elsewhere_words(elsewhere_ns: int, path: str, calls_ns: int, duration_ns: int) -> str:
-    """That the program spent more time on another disk; empty where it did not, or where that is little of all.
+    """That the program spent more time on another disk; empty where `elsewhere_option` is.
+
+    Parameters
+    ----------
+    elsewhere_ns, path, calls_ns, duration_ns
+        As `elsewhere_option` takes them.
+    """
+    option = elsewhere_option(elsewhere_ns, path, calls_ns, duration_ns)
+    there, here = latency_text(elsewhere_ns), latency_text(calls_ns)
+    return (
+        f"It spent more time on another disk ({there}, here {here}): follow it there with {option}." if option else ""
+    )
+
+
+def elsewhere_option(elsewhere_ns: int, path: str, calls_ns: int, duration_ns: int) -> str:
+    """How it is followed on another disk, where it spent more time there, and that is not little of all; else empty.
 
     Parameters
     ----------
@@ -65,11 +80,9 @@ def elsewhere_words(elsewhere_ns: int, path: str, calls_ns: int, duration_ns: in
     calls_ns, duration_ns : int
         How long all calls here took, and how long the program was followed.
     """
-    if elsewhere_ns <= calls_ns or elsewhere_ns < ELSEWHERE_TOLD_FROM * duration_ns:
+    if elsewhere_ns <= calls_ns or elsewhere_ns < _ELSEWHERE_TOLD_FROM * duration_ns:
         return ""
-    there, here = latency_text(elsewhere_ns), latency_text(calls_ns)
-    place = shlex.quote(os.path.dirname(path))
-    return f"It spent more time on another disk ({there}, here {here}): follow it there with --path {place}."
+    return f"--path {shlex.quote(os.path.dirname(path))}"
 
 
 def outside_words(count: int, size_bytes: int, time_ns: int, calls_ns: int) -> str:

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from drivelab.run.kernel_text import kernel_text
+from drivelab.run.kernel_text import kernel_text, moved_bytes, processes
 
 PROC = Path("/proc")
 SYSFS_BLOCK = Path("/sys/block")
 _SECTOR_BYTES = 512
 # of /proc/PID/stat behind the name, from 0 (proc(5)); time is of the process, and of children that were waited for
-_PARENT, _FLAGS, _TICKS, _START = 1, 6, slice(11, 15), 19
-# of a thread of the kernel (include/linux/sched.h)
-_PF_KTHREAD = 0x00200000
+_PARENT, _TICKS = 1, slice(11, 15)
 # of /sys/block/DEVICE/stat
 _WRITE_SECTORS = 6
 # what lies in memory, or in a file whose drive counts it
@@ -78,20 +76,13 @@ def read_programs(drives: Sequence[str]) -> ProgramsReading:
     """The totals now of all programs but this one and its children, and of all drives but these."""
     own, tick_ns = os.getpid(), 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     found = {}
-    for entry in os.listdir(PROC):
-        line = kernel_text(f"{PROC}/{entry}/stat") if entry.isdecimal() else ""
-        name, closing, rest = line.partition("(")[2].rpartition(")")
-        if not closing:
+    for (pid, start), name, fields in processes(PROC, of_kernel=False):
+        parent = int(fields[_PARENT])
+        if own in (pid, parent):
             continue
-        fields = rest.split()
-        pid, parent = int(entry), int(fields[_PARENT])
-        if int(fields[_FLAGS]) & _PF_KTHREAD or own in (pid, parent):
-            continue
-        moved = dict(one.split(": ") for one in kernel_text(f"{PROC}/{entry}/io").splitlines())
-        totals = Totals(
-            sum(map(int, fields[_TICKS])) * tick_ns, int(moved.get("read_bytes", 0)), int(moved.get("write_bytes", 0))
-        )
-        found[pid, int(fields[_START])] = (name, parent, totals)
+        moved = moved_bytes(f"{PROC}/{pid}")
+        busy_ns = sum(map(int, fields[_TICKS])) * tick_ns
+        found[pid, start] = (name, parent, Totals(busy_ns, moved.get("read_bytes", 0), moved.get("write_bytes", 0)))
     return ProgramsReading(time.monotonic_ns(), found, _bytes_written_elsewhere(drives))
 
 

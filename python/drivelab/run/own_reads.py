@@ -13,13 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from drivelab.run.kernel_text import kernel_text
+from drivelab.run.kernel_text import moved_bytes, processes
 
 PROC = Path("/proc")
-# of /proc/PID/stat behind the name, from 0 (proc(5))
-_FLAGS, _START = 6, 19
-# of a thread of the kernel (include/linux/sched.h)
-_PF_KTHREAD = 0x00200000
 # since then those that io_uring works with are the program's own threads
 _OWN_THREADS_FROM = (5, 12)
 
@@ -42,7 +38,7 @@ class OwnReads:
 
 def read_own_reads(*, with_workers: bool) -> OwnReads:
     """The totals now; those of the kernel's workers only where they are wanted, since there are many."""
-    process_bytes = _bytes_read(PROC / "self") if _release() >= _OWN_THREADS_FROM else None
+    process_bytes = _bytes_read(f"{PROC}/self") if _release() >= _OWN_THREADS_FROM else None
     return OwnReads(process_bytes, _of_workers() if with_workers else None)
 
 
@@ -65,22 +61,17 @@ def own_reads_between(before: OwnReads, after: OwnReads) -> dict[str, int | None
 
 def _of_workers() -> dict[tuple[int, int], int] | None:
     found = {}
-    for entry in os.listdir(PROC):
-        line = kernel_text(f"{PROC}/{entry}/stat") if entry.isdecimal() else ""
-        fields = line.rpartition(")")[2].split()
-        if not fields or not int(fields[_FLAGS]) & _PF_KTHREAD:
-            continue
-        moved = _bytes_read(PROC / entry)
+    for (pid, start), _, _ in processes(PROC, of_kernel=True):
+        moved = _bytes_read(f"{PROC}/{pid}")
         # it may have ended since its line was read
-        if moved is None and (PROC / entry).exists():
+        if moved is None and os.path.exists(f"{PROC}/{pid}"):
             return None
-        found[int(entry), int(fields[_START])] = moved or 0
+        found[pid, start] = moved or 0
     return found
 
 
-def _bytes_read(process: Path) -> int | None:
-    found = re.search(r"^read_bytes: (\d+)", kernel_text(f"{process}/io"), re.MULTILINE)
-    return int(found[1]) if found else None
+def _bytes_read(process: str) -> int | None:
+    return moved_bytes(process).get("read_bytes")
 
 
 def _release() -> tuple[int, ...]:
